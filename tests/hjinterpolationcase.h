@@ -5,7 +5,7 @@
 
 #include "hjcase.h"
 #include "hjcapture.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 #include "host/hjhostkernels.h"
 #include "operator/hjtransfers.h"
 
@@ -138,7 +138,7 @@ typedef struct {
 
 static inline PETSC_UNUSED PetscErrorCode GridsCreate(MPI_Comm comm, const Weighted *w, Grids *g)
 {
-  HJSetWeights set;
+  HJSetInterpolation set;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(g, sizeof(*g)));
@@ -149,7 +149,7 @@ static inline PETSC_UNUSED PetscErrorCode GridsCreate(MPI_Comm comm, const Weigh
   PetscCall(MatCreateHJStencil(g->fine, &g->A));
   PetscCall(WeightedFill(w, g->fine, 0, g->A));
   PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &g->P));
-  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_INTERPOLATION, &set));
   PetscCall((*set)(g->P, g->A, w->symmetric, -1.0, &g->jump));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,6 +269,6 @@ static inline PETSC_UNUSED PetscErrorCode JumpsCreate(const Jumps *p, DM *da, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define FROM_MATRIX "interpolation to level 0: weights from the matrix"
+#define FROM_MATRIX "interpolation to level 0: coefficients from the matrix"
 
 #define FROM_GRID "interpolation to level 0: bilinear"

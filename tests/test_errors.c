@@ -309,7 +309,7 @@ static PetscErrorCode TestBadMatrix(Coefficient coefficient)
 }
 
 /* Pointers of a stencil matrix that lead nowhere */
-static PetscErrorCode TestDoors(DM da)
+static PetscErrorCode TestFillings(DM da)
 {
   const MatStencil  centre = {.i = 0};
   const PetscScalar four   = 4;
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
   PetscCall(TestOperators(da, A));
   PetscCall(TestNaN(da, A));
   for (int c = CONSTANT; c <= CONVECTION; c++) PetscCall(TestBadMatrix((Coefficient)c));
-  PetscCall(TestDoors(da));
+  PetscCall(TestFillings(da));
   PetscCall(TestIgnored(A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));

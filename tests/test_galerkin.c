@@ -5,7 +5,7 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
-#include "operator/hjgalerkin.h"
+#include "operator/hjgalerkins.h"
 #include "operator/hjtransfers.h"
 
 /* A grid, and how it is refined */

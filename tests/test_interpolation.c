@@ -307,7 +307,7 @@ static PetscErrorCode TestGalerkin(const Weighted *w, const Grids *g, const char
   PetscCall(MatAXPY(T, -1.0, C, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatCreateVecs(Q, &scale, &diagonal));
   PetscCall(MatGetDiagonal(B, diagonal));
-  PetscCall(MatMultTranspose(Q, diagonal, scale)); /* as large as the terms that a row is summed from, weights are not negative */
+  PetscCall(MatMultTranspose(Q, diagonal, scale)); /* as large as the terms that a row is summed from, coefficients are not negative */
   PetscCall(VecGetArrayRead(scale, &sizes));
   PetscCall(MatGetOwnershipRange(D, &start, &end));
   for (PetscInt r = start; r < end; r++) {
@@ -352,15 +352,15 @@ static PetscErrorCode TestGalerkin(const Weighted *w, const Grids *g, const char
 /* New values in place, and bilinear again */
 static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *name)
 {
-  HJSetWeights set;
-  Mat          P, Q, R, B;
-  PetscReal    diff[4];
-  HJJump       unused, jump, limited[2];
+  HJSetInterpolation set;
+  Mat                P, Q, R, B;
+  PetscReal          diff[4];
+  HJJump             unused, jump, limited[2];
 
   PetscFunctionBegin;
   PetscCall(MatZeroEntries(g->A));
   PetscCall(WeightedFill(w, g->fine, 3, g->A));
-  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_WEIGHTS, &set));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g->P, HJ_SET_INTERPOLATION, &set));
   PetscCall((*set)(g->P, g->A, w->symmetric, -1.0, &unused));
   PetscCall(HJMatCreateTransfer(g->coarse, g->fine, &g->t, &P));
   PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &B));
@@ -374,7 +374,7 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
   PetscCall(MatConvert(g->P, MATAIJ, MAT_INITIAL_MATRIX, &R));
   PetscCall(MatAXPY(R, -1.0, B, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(R, NORM_INFINITY, &diff[1]));
-  for (int more = 0; more < 2; more++) { /* bilinear up to the jump; with weights where it is larger */
+  for (int more = 0; more < 2; more++) { /* bilinear up to the jump; with coefficients where it is larger */
     PetscCall((*set)(P, g->A, w->symmetric, more ? jump.largest - 1e-3 : jump.largest, &limited[more]));
     PetscCall(MatDestroy(&R));
     PetscCall(MatConvert(P, MATAIJ, MAT_INITIAL_MATRIX, &R));
@@ -403,7 +403,7 @@ static PetscErrorCode TestLines(const Weighted *w, const char *name)
   HJColumns             columns;
   HJFine                fine;
   HJJump                jump[2] = {{.largest = 0.0}, {.largest = 0.0}};
-  HJWeightsFill         f       = {.shell = &shell, .coarse_shell = &shell, .jump = &jump[0]};
+  HJInterpolationFill   f       = {.shell = &shell, .coarse_shell = &shell, .jump = &jump[0]};
   PetscScalar          *each, *lines;
   PetscCount            n;
   PetscBool             same = PETSC_TRUE;

@@ -47,17 +47,17 @@ static PetscErrorCode HalvesAgree(const Halves *h, PetscBool is_half, PetscBool 
 /* Products of symmetric matrices that keep half the coefficients: those that keep all, also of one another; changed as others are */
 static PetscErrorCode TestHalf(const Weighted *w)
 {
-  Grids        g;
-  Halves       first, second, copy;
-  HJTransfer   t;
-  HJSetWeights set;
-  HJJump       jump[2];
-  PetscBool    good[5] = {PETSC_FALSE}, larger;
-  DM           coarser;
-  Mat          P;
-  Vec          scale;
-  PetscScalar  v   = 2.5;
-  PetscInt     row = 0;
+  Grids              g;
+  Halves             first, second, copy;
+  HJTransfer         t;
+  HJSetInterpolation set;
+  HJJump             jump[2];
+  PetscBool          good[5] = {PETSC_FALSE}, larger;
+  DM                 coarser;
+  Mat                P;
+  Vec                scale;
+  PetscScalar        v   = 2.5;
+  PetscInt           row = 0;
 
   PetscFunctionBegin;
   PetscCall(GridsCreate(PETSC_COMM_SELF, w, &g));
@@ -67,7 +67,7 @@ static PetscErrorCode TestHalf(const Weighted *w)
   PetscCall(HalvesAgree(&first, PETSC_TRUE, &good[0]));
   PetscCall(Coarsen(g.coarse, w, &coarser, &t));
   PetscCall(HJMatCreateTransfer(coarser, g.coarse, &t, &P));
-  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_WEIGHTS, &set));
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_INTERPOLATION, &set));
   PetscCall((*set)(P, first.all, PETSC_TRUE, -1.0, &jump[0]));
   PetscCall(MatPtAP(first.all, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &second.all));
   PetscCall((*set)(P, first.half, PETSC_TRUE, -1.0, &jump[1]));
@@ -180,21 +180,21 @@ static PetscErrorCode TestMany(PetscBool symmetric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the weights of a matrix keep constants; then the coarse grid and the Galerkin product take the place of the fine ones */
+/* Whether the coefficients of a matrix keep constants; then the coarse grid and the Galerkin product take the place of the fine ones */
 static PetscErrorCode KeepConstants(DM *da, Mat *A, PetscReal *worst, HJJump *jump)
 {
-  DM           coarse;
-  Mat          P, product;
-  Vec          x, y;
-  HJTransfer   t;
-  HJSetWeights set;
-  char         reason[256];
+  DM                 coarse;
+  Mat                P, product;
+  Vec                x, y;
+  HJTransfer         t;
+  HJSetInterpolation set;
+  char               reason[256];
 
   PetscFunctionBegin;
   PetscCall(DMCoarsen(*da, PETSC_COMM_WORLD, &coarse));
   PetscCall(HJTransferSet(coarse, *da, NULL, &t, reason, sizeof(reason)));
   PetscCall(HJMatCreateTransfer(coarse, *da, &t, &P));
-  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_WEIGHTS, &set));
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_SET_INTERPOLATION, &set));
   PetscCall((*set)(P, *A, PETSC_TRUE, -1.0, jump));
   PetscCall(MatCreateVecs(P, &x, &y));
   PetscCall(VecSet(x, 1.0));
@@ -237,17 +237,17 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Couplings in one direction alone, or none at all: no weight is NaN, and where nothing says more they are bilinear */
+/* Couplings in one direction alone, or none at all: no coefficient is NaN, and where nothing says more they are bilinear */
 static PetscErrorCode TestUncoupled(PetscBool lines)
 {
-  Weighted     w = {.c         = {2, {17, 16, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS},
-                    .factor    = {2, 2, 1},
-                    .symmetric = PETSC_TRUE};
-  Grids        g;
-  HJSetWeights set;
-  Vec          x, y;
-  PetscReal    least, most;
-  HJJump       jump;
+  Weighted           w = {.c         = {2, {17, 16, 1}, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, ARRAYS},
+                          .factor    = {2, 2, 1},
+                          .symmetric = PETSC_TRUE};
+  Grids              g;
+  HJSetInterpolation set;
+  Vec                x, y;
+  PetscReal          least, most;
+  HJJump             jump;
 
   PetscFunctionBegin;
   PetscCall(GridsCreate(PETSC_COMM_WORLD, &w, &g));
@@ -269,7 +269,7 @@ static PetscErrorCode TestUncoupled(PetscBool lines)
     PetscCall(MatAssemblyBegin(g.A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(g.A, MAT_FINAL_ASSEMBLY));
   }
-  PetscCall(PetscObjectQueryFunction((PetscObject)g.P, HJ_SET_WEIGHTS, &set));
+  PetscCall(PetscObjectQueryFunction((PetscObject)g.P, HJ_SET_INTERPOLATION, &set));
   PetscCall((*set)(g.P, g.A, PETSC_TRUE, -1.0, &jump));
   PetscCall(MatCreateVecs(g.P, &x, &y));
   PetscCall(VecSet(x, 1.0));

@@ -207,7 +207,7 @@ static PetscErrorCode CheckConversions(DM da, Mat A, Mat B, const char *name)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestDoors(const Case *c)
+static PetscErrorCode TestFillings(const Case *c)
 {
   DM        da;
   Mat       A, B;
@@ -521,7 +521,7 @@ int main(int argc, char **argv)
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestDoors(&cases[i]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestFillings(&cases[i]));
   PetscCall(TestSmall());
   PetscCall(TestLarge());
   PetscCall(TestFirstRow());

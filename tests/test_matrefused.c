@@ -168,7 +168,7 @@ static PetscErrorCode TestRefusedCalls(void)
   DM                da;
   Mat               A;
   const PetscInt    first = 0;
-  PetscScalar     **array, **again, *lent;
+  PetscScalar     **array, **again, *checked_out;
   const PetscScalar v[] = {1.0};
   const MatStencil  off = {.i = 1, .j = 1};
   PetscReal         norm;
@@ -195,14 +195,14 @@ static PetscErrorCode TestRefusedCalls(void)
   ExpectErrorBy(CheckSomeRank, MatZeroEntries(A), "zeroed while an array is in use", "offset 0,0,0", "MatHJStencilRestoreArray()");
   PetscCall(MatHJStencilRestoreArray(A, 0, 0, 0, &array));
   ExpectErrorBy(CheckSomeRank, MatHJStencilRestoreArray(A, 0, 0, 0, &array), "an array that is not in use", "MatHJStencilGetArray()");
-  PetscCall(MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &lent, NULL));
-  ExpectErrorBy(CheckSomeRank, MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &lent, NULL), "an array that is in use where it lies",
+  PetscCall(MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &checked_out, NULL));
+  ExpectErrorBy(CheckSomeRank, MatHJStencilGetArrayAndMemType(A, 0, 0, 0, &checked_out, NULL), "an array that is in use where it lies",
                 "MatHJStencilRestoreArrayAndMemType()");
   ExpectErrorBy(CheckSomeRank, MatHJStencilGetArray(A, 1, 0, 0, &again), "an array beside one in use where it lies",
                 "MatHJStencilRestoreArrayAndMemType()");
   ExpectErrorBy(CheckSomeRank, MatZeroEntries(A), "zeroed while an array is in use where it lies", "MatHJStencilRestoreArrayAndMemType()");
-  PetscCall(MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &lent));
-  ExpectErrorBy(CheckSomeRank, MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &lent), "an array that is not in use where it lies",
+  PetscCall(MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &checked_out));
+  ExpectErrorBy(CheckSomeRank, MatHJStencilRestoreArrayAndMemType(A, 0, 0, 0, &checked_out), "an array that is not in use where it lies",
                 "MatHJStencilGetArrayAndMemType()");
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));

@@ -114,19 +114,19 @@ static PetscErrorCode SetRow(Model *m)
 static PetscErrorCode GiveArray(Model *m, const PetscInt off[3], PetscBool there, const PetscScalar own[])
 {
   const PetscInt n = m->last - m->first;
-  PetscScalar   *lent;
+  PetscScalar   *checked_out;
   void          *array;
   PetscMemType   mtype;
   DMDALocalInfo  info;
 
   PetscFunctionBegin;
   if (there) {
-    PetscCall(MatHJStencilGetArrayAndMemType(m->A, off[0], off[1], off[2], &lent, &mtype));
-    if (PetscMemTypeHost(mtype)) PetscCall(PetscArraycpy(lent, own, n));
+    PetscCall(MatHJStencilGetArrayAndMemType(m->A, off[0], off[1], off[2], &checked_out, &mtype));
+    if (PetscMemTypeHost(mtype)) PetscCall(PetscArraycpy(checked_out, own, n));
 #if defined(HJACOBI_HAVE_CUDA)
-    else PetscCall(HJBackendCUDA.copy(NULL, lent, own, n));
+    else PetscCall(HJBackendCUDA.copy(NULL, checked_out, own, n));
 #endif
-    PetscCall(MatHJStencilRestoreArrayAndMemType(m->A, off[0], off[1], off[2], &lent));
+    PetscCall(MatHJStencilRestoreArrayAndMemType(m->A, off[0], off[1], off[2], &checked_out));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMDAGetLocalInfo(m->da, &info));

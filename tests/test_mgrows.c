@@ -276,7 +276,7 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
       PetscCall(VecNorm(x, NORM_2, &norm[1]));
       PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < 1e-5 * norm[0]),
                          "%s %g: %" PetscInt_FMT " iterations of %s, error %g", name, (double)scales[i], its,
-                         (const char *[]){"gmres", "richardson", "richardson with weights from the rows"}[method],
+                         (const char *[]){"gmres", "richardson", "richardson with coefficients from the rows"}[method],
                          (double)(norm[1] / norm[0])));
     }
     PetscCall(AdjointAgrees(pc, PCApplyTranspose, exact, b, ROUNDING, &agree, &difference));

@@ -76,7 +76,7 @@ static PetscErrorCode TestOwnK(void)
     for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x)); /* the second one begins in the vector where the first ended */
     PetscCall(KSPGetIterationNumber(ksp, &n));
     PetscCall(HJTestOK((PetscBool)(n == its[i / 2][i % 2]), "own k, %s, %s: %" PetscInt_FMT " cycles, %" PetscInt_FMT " expected",
-                       i < 6 ? "hjstencil" : "AIJ", i % 2 ? "rotated" : "plain", n, its[i / 2][i % 2]));
+                       i < 6 ? "hjstencil" : "AIJ", i % 2 ? "rotated" : "not rotated", n, its[i / 2][i % 2]));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));

@@ -4,7 +4,7 @@
 */
 #include "hjcase.h"
 #include "hjcoefficients.h"
-#include "operator/hjproduct.h"
+#include "operator/hjproducts.h"
 
 typedef struct {
   Case      c;

@@ -6,7 +6,7 @@
 #include "hjcase.h"
 #include "hjcoefficients.h"
 #include "operator/hjoperator.h"
-#include "operator/hjrestrict.h"
+#include "operator/hjrestrictions.h"
 #include "core/hjrestriction.h"
 
 typedef struct {

@@ -21,7 +21,7 @@ typedef struct {
 
   #define PLAIN                                                                                                                            \
     {                                                                                                                                      \
-      "plain", 1, 1                                                                                                                        \
+      "general", 1, 1                                                                                                                      \
     }
   #define LINE                                                                                                                             \
     {                                                                                                                                      \
@@ -307,10 +307,10 @@ static const struct {
   {HJ_WHOLE, 2, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
   {HJ_WHOLE, 2, 2, HJ_STAR, TWO, 65, EVERYWHERE(NULL)},
   {HJ_WHOLE, 2, 2, HJ_BOX, ONE, 65, EVERYWHERE(NULL)},
-  {HJ_SINGLE, 1, 2, HJ_STAR, ONE, 4097, EVERYWHERE("plain")},
+  {HJ_SINGLE, 1, 2, HJ_STAR, ONE, 4097, EVERYWHERE("general")},
   {HJ_SINGLE, 1, 3, HJ_BOX, VARIABLE, 129, EVERYWHERE("27 coefficient arrays")},
   {HJ_SINGLE, 1, 3, HJ_BOX, SYMMETRIC, 17, EVERYWHERE("27 coefficient arrays")},
-  {HJ_SINGLE, 1, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE("plain")},
+  {HJ_SINGLE, 1, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE("general")},
   {HJ_CORRECTS, 3, 2, HJ_STAR, ONE, 1025, {NULL, "2D patches", "2D patches", "2D patches", "2D patches"}},
   {HJ_CORRECTS, 8, 2, HJ_STAR, ONE, 4097, EVERYWHERE("2D stream")},
   {HJ_CORRECTS, 40, 2, HJ_STAR, ONE, 4097, EVERYWHERE(NULL)},
@@ -335,14 +335,14 @@ static const struct {
   {HJ_LEAVES_RESIDUAL, 2, 3, HJ_STAR, SYMMETRIC, 385, EVERYWHERE(NULL)},
   {HJ_LEAVES_RESIDUAL, 3, 3, HJ_STAR, VARIABLE, 385, EVERYWHERE(NULL)},
   {HJ_LEAVES_RESIDUAL, 3, 3, HJ_STAR, SYMMETRIC, 129, EVERYWHERE(NULL)},
-  {HJ_SLAB, 0, 1, HJ_STAR, ONE, 1000000, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 1, HJ_STAR, ONE, 1000000, EVERYWHERE("general")},
   {HJ_SLAB, 0, 2, HJ_STAR, ONE, 65, EVERYWHERE("2D stream")},
-  {HJ_SLAB, 0, 2, HJ_STAR, FEW, 4097, EVERYWHERE("plain")},
-  {HJ_SLAB, 0, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 2, HJ_STAR, FEW, 4097, EVERYWHERE("general")},
+  {HJ_SLAB, 0, 2, HJ_STAR, SYMMETRIC, 4097, EVERYWHERE("general")},
   {HJ_SLAB, 0, 3, HJ_STAR, ONE, 33, EVERYWHERE("3D stream of slabs")},
   {HJ_SLAB, 0, 3, HJ_BOX, ONE, 385, EVERYWHERE("3D stream of slabs")},
-  {HJ_SLAB, 0, 3, HJ_STAR, TWO, 385, EVERYWHERE("plain")},
-  {HJ_SLAB, 0, 3, HJ_STAR, VARIABLE, 385, EVERYWHERE("plain")},
+  {HJ_SLAB, 0, 3, HJ_STAR, TWO, 385, EVERYWHERE("general")},
+  {HJ_SLAB, 0, 3, HJ_STAR, VARIABLE, 385, EVERYWHERE("general")},
 };
 
 static const char *const HJKindNames[] =

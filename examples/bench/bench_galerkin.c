@@ -129,7 +129,7 @@ static PetscScalar GalerkinNaive(const Galerkin *g, const PetscInt at[3], const 
         const HJGalerkinEnds  ends  = HJGalerkinEndsOf(t, d);
         const HJGalerkinSides sides = HJGalerkinSidesAt(&ends, at[d]);
 
-        w *= HJGalerkinWeight(&sides, p[d], (int)off[d], c[d]);
+        w *= HJGalerkinCoefficient(&sides, p[d], (int)off[d], c[d]);
       }
       if (w != 0.0) sum += w * GalerkinEntry(&g->a[0], &t->fine, slot, fine);
     }

@@ -14,14 +14,14 @@ static char
   -attempts            a line for each solver that is tried\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
-  -doors <values,arrays,row,coo>   by which the cases setup2d and setup3d fill hjstencil; COO of AIJ goes with coo\n\
+  -fillings <values,arrays,row,coo>   by which the cases setup2d and setup3d fill hjstencil; COO of AIJ goes with coo\n\
   -budget <0>          seconds after which no other case is begun\n\
   -csv <file>  -commit <id>  -device <words>   what the CSV says of itself\n\
 GPU: add -dm_vec_type cuda; AIJ is then aijcusparse\n";
 
 /*
    Decides what is timed, how it is checked first, and which bar it is held against. Decides no problem (problem.h) and no way of filling
-   a matrix (doors.h). A timing ends when the device is done (MachineTime()).
+   a matrix (fillings.h). A timing ends when the device is done (MachineTime()).
 */
 #include "matproducts.h"
 #include "matsetup.h"
@@ -82,11 +82,11 @@ static PetscErrorCode ReadOptions(Bench *b)
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
-  PetscCall(ReadNames("-doors", DOORS, our_door_names, DOORS, b->doors));
+  PetscCall(ReadNames("-fillings", DOORS, our_filling_names, DOORS, b->fillings));
   PetscCall(MachineOpen(&b->machine));
   b->aij = b->machine.cuda ? "aijcusparse" : MATAIJ;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &b->size));
-  b->aij_door = b->size > 1 ? DOOR_VALUES : DOOR_CSR;
+  b->aij_filling = b->size > 1 ? DOOR_VALUES : DOOR_CSR;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b->n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));

@@ -13,7 +13,7 @@ Options of PCHJMG are read without a prefix. GPU: add -dm_vec_type cuda\n";
 
 /*
    Decides what is solved, how it is checked first, and which bar it is held against. Decides no coefficients (fields.h, problem.h) and no
-   way of filling a matrix (doors.h). Bars are those of one H200, but for host2d, host3d and the numbers of iterations.
+   way of filling a matrix (fillings.h). Bars are those of one H200, but for host2d, host3d and the numbers of iterations.
 */
 #if defined(HJACOBI_HAVE_CUDA)
   #include "cuda/device/hjscratch.h"
@@ -236,7 +236,7 @@ static PetscErrorCode CreateAIJ(const Bench *b, const Problem *p, Grid *g, Mat *
   PetscCall(GridCreate(p->dim, p->n, b->machine.cuda ? "aijcusparse" : MATAIJ, g));
   PetscCall(DMSetMatrixPreallocateSkip(g->da, PETSC_TRUE));
   PetscCall(DMCreateMatrix(g->da, A));
-  PetscCall(DoorFill(p, DOOR_CSR, g->da, *A, NULL));
+  PetscCall(FillingFill(p, DOOR_CSR, g->da, *A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,7 @@ static char
    Decides what is timed, checks answers first, writes a table and CSV. The smoother's coefficients are made here and not read from a
    matrix, so that its grids may be large. This one looks inside the library, to time the exchange and the sweeps apart.
 */
-#include "doors.h"
+#include "fillings.h"
 #include "report.h"
 #include "operator/hjoperator.h"
 #include <petscdevice.h>
@@ -355,7 +355,7 @@ static PetscErrorCode FillMatrix(const Problem *p, DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, &stencil));
-  PetscCall(DoorFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A, NULL));
+  PetscCall(FillingFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -629,7 +629,7 @@ static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscB
   PetscCall(CreateDM(b, dim, row.n, &da));
   PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(DoorFill(&p, DOOR_ROW, da, A, NULL));
+  PetscCall(FillingFill(&p, DOOR_ROW, da, A, NULL));
   PetscCall(ProblemCreateRHS(&p, da, &rhs));
   PetscCall(VecDuplicate(rhs, &x));
   PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */

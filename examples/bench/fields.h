@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "doors.h"
+#include "fillings.h"
 
 typedef enum {
   FIELD_SAME,   /* constant: one row for all points */
@@ -109,7 +109,7 @@ static inline PetscErrorCode FieldFillRow(const Field *f, Mat A)
   for (int o = 1; o < 2 * f->dim + 1; o++) {
     PetscInt off[3];
 
-    DoorOffset(o, off);
+    FillingOffset(o, off);
     col[o] = (MatStencil){.i = off[0], .j = off[1], .k = off[2], .c = 0};
     v[o]   = -FieldCoupling(f, half, (o - 1) / 2, o % 2 ? -1 : 1);
     v[0] -= v[o];
@@ -132,7 +132,7 @@ static inline PetscErrorCode FieldFill(const Field *f, DM da, Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMDAGetLocalInfo(da, &info));
-  for (PetscInt o = 0; o < 2 * f->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], &first[o]));
+  for (PetscInt o = 0; o < 2 * f->dim + 1; o++) PetscCall(FillingAccess(A, &info, o, &array[o], &first[o]));
   at[0] = info.xs, at[1] = info.ys, at[2] = info.zs;
   for (PetscCount point = 0, more = 1; more; point++) {
     const PetscInt half[3] = {2 * at[0] + 2, 2 * at[1] + 2, 2 * at[2] + 2}, N[3] = {info.mx, info.my, info.mz};
@@ -146,9 +146,9 @@ static inline PetscErrorCode FieldFill(const Field *f, DM da, Mat A)
       first[o][point] = at[d] + side < 0 || at[d] + side >= N[d] ? 0 : -c;
     }
     first[0][point] = diagonal;
-    more            = DoorNextPoint(&info, at);
+    more            = FillingNextPoint(&info, at);
   }
-  for (PetscInt o = 0; o < 2 * f->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], NULL));
+  for (PetscInt o = 0; o < 2 * f->dim + 1; o++) PetscCall(FillingAccess(A, &info, o, &array[o], NULL));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
@@ -184,7 +184,7 @@ static inline PetscErrorCode FieldFillValues(const Field *f, DM da, Mat A)
       v[n++] = -c;
     }
     PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
-  } while (DoorNextPoint(&info, at));
+  } while (FillingNextPoint(&info, at));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));

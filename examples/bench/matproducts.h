@@ -71,11 +71,11 @@ static PetscErrorCode CreatePair(const Bench *b, const Problem *p, DM da[2], Mat
 {
   PetscFunctionBegin;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    const Door door = i ? b->aij_door : DOOR_ARRAYS;
+    const Filling filling = i ? b->aij_filling : DOOR_ARRAYS;
 
-    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(door != DOOR_VALUES), &da[i]));
+    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(filling != DOOR_VALUES), &da[i]));
     PetscCall(DMCreateMatrix(da[i], &A[i]));
-    PetscCall(DoorFill(p, door, da[i], A[i], NULL));
+    PetscCall(FillingFill(p, filling, da[i], A[i], NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,14 +3,14 @@
 */
 #pragma once
 
-#include "doors.h"
+#include "fillings.h"
 #include "machine.h"
 #include "report.h"
 
 /* By which a hierarchy is set up, in this order, and as -doors calls them */
 #define DOORS 4
-static const Door        our_doors[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
-static const char *const our_door_names[DOORS] = {"values", "arrays", "row", "coo"};
+static const Filling     our_fillings[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
+static const char *const our_filling_names[DOORS] = {"values", "arrays", "row", "coo"};
 
 typedef struct {
   PetscInt k[8], nk, leave_out[4], nleave, below[4], nbelow;
@@ -19,9 +19,9 @@ typedef struct {
 typedef struct {
   PetscInt    repetitions, n[4];
   Tries       tries[2]; /* on hjstencil, on AIJ */
-  PetscBool   peer, attempts, doors[DOORS];
+  PetscBool   peer, attempts, fillings[DOORS];
   const char *aij;
-  Door        aij_door; /* the fastest of AIJ on so many ranks */
+  Filling     aij_filling; /* the fastest of AIJ on so many ranks */
   PetscMPIInt size;
   Machine     machine;
   Output      out;

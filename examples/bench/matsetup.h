@@ -15,14 +15,14 @@ static PetscErrorCode ClockOf(void *machine, PetscLogDouble *seconds)
 }
 
 /* What the program needs on all levels, where that is measured apart from the set-up */
-static PetscErrorCode TimeOwn(const Problem *p, Door door, DoorOwn *own)
+static PetscErrorCode TimeOwn(const Problem *p, Filling filling, FillingOwn *own)
 {
   DM da, coarse = NULL;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreateDM(PETSC_COMM_WORLD, p, &da));
   for (PetscInt i = ProblemLevels(p); i > 0; i--) {
-    PetscCall(DoorTimeOwn(p, door, da, own));
+    PetscCall(FillingTimeOwn(p, filling, da, own));
     if (i > 1) PetscCall(DMCoarsen(da, PETSC_COMM_WORLD, &coarse));
     PetscCall(DMDestroy(&da));
     da     = coarse;
@@ -91,10 +91,10 @@ static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscRe
 }
 
 /* run: the how manieth of this door */
-static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[], Door door, PetscInt run, SetUp *s)
+static PetscErrorCode MeasureFilling(Bench *b, const Problem *p, const char type[], Filling filling, PetscInt run, SetUp *s)
 {
-  DoorOwn       own  = {ClockOf, &b->machine, 0};
-  Program       g    = {.p = *p, .type = type, .door = door, .own = &own};
+  FillingOwn    own  = {ClockOf, &b->machine, 0};
+  Program       g    = {.p = *p, .type = type, .filling = filling, .own = &own};
   Hierarchy     h    = {0};
   Best          best = {.its = 0};
   KSP           ksp;
@@ -103,9 +103,10 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
   char          name[64];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s, run %" PetscInt_FMT, p->dim, type, door_names[door], run));
+  PetscCall(
+    PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s, run %" PetscInt_FMT, p->dim, type, filling_names[filling], run));
   PetscCall(PetscLogStageRegister(name, &stage));
-  if (door != DOOR_ARRAYS) PetscCall(TimeOwn(p, door, &own));
+  if (filling != DOOR_ARRAYS) PetscCall(TimeOwn(p, filling, &own));
   PetscCall(MachineDeviceMemory(&before));
   PetscCall(PetscLogStagePush(stage));
   PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
@@ -125,19 +126,19 @@ static PetscErrorCode MeasureDoor(Bench *b, const Problem *p, const char type[],
     if (i) PetscCall(AddMemory(b, h.P[i], &s->host));
   }
   PetscCall(TrySolver(b, &h, &(Method){.smoother = PROBLEM_HJACOBI, .outer = KSPCG}, (Attempt){.k = 3}, &best));
-  PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, door_names[door]);
+  PetscCheck(best.t.n, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "A hierarchy of %s by %s does not solve", type, filling_names[filling]);
   PetscCall(HierarchyDestroy(&h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* t: of several runs, or NULL; bar: how many times as good as AIJ by MatSetValuesStencil(), 0: none */
-static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, const char type[], Door door, const Times *t,
+static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, const char type[], Filling filling, const Times *t,
                                   const char format[], PetscReal value, const char unit[], PetscReal peer, PetscReal bar)
 {
   char what[64];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(what, sizeof(what), format, door_names[door]));
+  PetscCall(PetscSNPrintf(what, sizeof(what), format, filling_names[filling]));
   PetscCall(Report(b, name, p, t,
                    (Row){.what    = what,
                          .type    = type,
@@ -151,14 +152,14 @@ static PetscErrorCode ReportSetUp(Bench *b, const char *name, const Problem *p, 
 
 /* The run whose rest of the set-up is the median, with the most memory of all runs, as later ones find some that the library's own pool
    has kept; rests: of all runs */
-static PetscErrorCode MeasureRuns(Bench *b, const Problem *p, const char type[], Door door, Times *rests, SetUp *s)
+static PetscErrorCode MeasureRuns(Bench *b, const Problem *p, const char type[], Filling filling, Times *rests, SetUp *s)
 {
   SetUp runs[SETUP_RUNS] = {{0}};
 
   PetscFunctionBegin;
   rests->n = type == b->aij ? 1 : PetscMin(b->repetitions, SETUP_RUNS);
   for (PetscInt r = 0; r < rests->n; r++) {
-    PetscCall(MeasureDoor(b, p, type, door, r, &runs[r]));
+    PetscCall(MeasureFilling(b, p, type, filling, r, &runs[r]));
     rests->s[r] = runs[r].beyond;
   }
   *s = runs[0];
@@ -171,28 +172,29 @@ static PetscErrorCode MeasureRuns(Bench *b, const Problem *p, const char type[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunDoor(Bench *b, const char *name, const Problem *p, const char type[], Door door, const SetUp *peer, SetUp *s)
+static PetscErrorCode RunFilling(Bench *b, const char *name, const Problem *p, const char type[], Filling filling, const SetUp *peer,
+                                 SetUp *s)
 {
   const PetscBool ours = (PetscBool)(type != b->aij);
   Times           rests;
 
   PetscFunctionBegin;
-  PetscCall(MeasureRuns(b, p, type, door, &rests, s));
-  PetscCall(ReportSetUp(b, name, p, type, door, NULL, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0,
-                        ours && door == DOOR_VALUES ? 3 : 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: PETSc's grids", s->grids, "s", 0, 0));
-  if (door != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: the program's own work", s->own, "s", 0, 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, &rests, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
-                        ours && door != DOOR_VALUES ? (door == DOOR_COO ? 10 : 40) : 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
-  if (b->machine.cuda) PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: memory", (s->host + s->device) / 1e6, "MB",
+  PetscCall(MeasureRuns(b, p, type, filling, &rests, s));
+  PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0,
+                        ours && filling == DOOR_VALUES ? 3 : 0));
+  PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: PETSc's grids", s->grids, "s", 0, 0));
+  if (filling != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: the program's own work", s->own, "s", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, filling, &rests, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
+                        ours && filling != DOOR_VALUES ? (filling == DOOR_COO ? 10 : 40) : 0));
+  PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
+  if (b->machine.cuda) PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
+  PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory", (s->host + s->device) / 1e6, "MB",
                         peer ? (peer->host + peer->device) / 1e6 : 0, 0));
-  PetscCall(ReportSetUp(b, name, p, type, door, NULL, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
+  PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
                         peer ? (peer->host + peer->device - peer->vectors) / 1e6 : 0,
-                        door == DOOR_ARRAYS ? 2.5
-                        : door == DOOR_ROW  ? 10
-                                            : 0));
+                        filling == DOOR_ARRAYS ? 2.5
+                        : filling == DOOR_ROW  ? 10
+                                               : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,14 +204,14 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 
   PetscFunctionBegin;
   PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
-  if (b->peer) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
-  if (b->peer && b->doors[3]) PetscCall(RunDoor(b, name, &p, b->aij, DOOR_COO, &peer, &s));
+  if (b->peer) PetscCall(RunFilling(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
+  if (b->peer && b->fillings[3]) PetscCall(RunFilling(b, name, &p, b->aij, DOOR_COO, &peer, &s));
   for (int i = 0; i < DOORS; i++) {
-    const Door door = our_doors[i];
+    const Filling filling = our_fillings[i];
 
-    if (!b->doors[i]) continue;
-    p.coefficient = door == DOOR_ARRAYS ? CheapCoefficient : NULL;
-    PetscCall(RunDoor(b, name, &p, "hjstencil", door, b->peer ? &peer : NULL, &s));
+    if (!b->fillings[i]) continue;
+    p.coefficient = filling == DOOR_ARRAYS ? CheapCoefficient : NULL;
+    PetscCall(RunFilling(b, name, &p, "hjstencil", filling, b->peer ? &peer : NULL, &s));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,12 +8,12 @@
 /* A program that leaves everything to DMDA and PCMG */
 typedef struct {
   Problem     p;
-  Door        door;
+  Filling     filling;
   const char *type;
   PetscBool   galerkin;
   const char *pctype; /* NULL: PCMG with hjacobi */
   PetscReal   grid;   /* seconds that the finest grid took */
-  DoorOwn    *own;    /* DoorFill()'s */
+  FillingOwn *own;    /* DoorFill()'s */
 } Program;
 
 /* The first MatPtAP() of PETSc 3.26.1 was seen wrong where the values of aijcusparse lie on the GPU alone: they come to the host too */
@@ -25,7 +25,7 @@ static PetscErrorCode ComputeMatrix(KSP ksp, PETSC_UNUSED Mat A, Mat B, void *ct
 
   PetscFunctionBegin;
   PetscCall(KSPGetDM(ksp, &da));
-  PetscCall(DoorFill(&g->p, g->door, da, B, g->own));
+  PetscCall(FillingFill(&g->p, g->filling, da, B, g->own));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATSEQAIJ, &aij));
   if (aij && g->galerkin) {
     const PetscScalar *values;
@@ -49,7 +49,7 @@ static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(MachineTime(&b->machine, &t0));
-  PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->door == DOOR_COO || g->door == DOOR_CSR), &da));
+  PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->filling == DOOR_COO || g->filling == DOOR_CSR), &da));
   PetscCall(MachineTime(&b->machine, &t1));
   g->grid = t1 - t0;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
@@ -379,7 +379,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
   chebyshev.k[0] = 2;
   chebyshev.k[1] = 3;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .door = i ? b->aij_door : DOOR_ARRAYS, .galerkin = galerkin};
+    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .filling = i ? b->aij_filling : DOOR_ARRAYS, .galerkin = galerkin};
     Hierarchy h = {0};
     KSP       ksp;
 
@@ -425,7 +425,7 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
 /* New values to a Galerkin hierarchy that is ready, until it is ready again */
 static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[], Times *t)
 {
-  Program        g = {.p = *p, .type = type, .door = DOOR_COO, .galerkin = PETSC_TRUE};
+  Program        g = {.p = *p, .type = type, .filling = DOOR_COO, .galerkin = PETSC_TRUE};
   Hierarchy      h = {0};
   Entries        c;
   KSP            ksp;
@@ -498,7 +498,7 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
 
   PetscFunctionBegin;
   for (t->n = 0; t->n < PetscMin(b->repetitions, 3); t->n++) {
-    Program g = {.p = *p, .type = type, .door = DOOR_VALUES, .pctype = pctype};
+    Program g = {.p = *p, .type = type, .filling = DOOR_VALUES, .pctype = pctype};
     DM      da;
     KSP     ksp;
     Vec     rhs, x;

@@ -182,7 +182,7 @@ typedef enum {
   HJ_PRODUCT_INTERIOR, /* points whose neighbours are all owned; a backend may leave some of them, or all, to the boundary */
   HJ_PRODUCT_BOUNDARY, /* the others */
   HJ_PRODUCT_RETURNS   /* with A^T: only adds what ghosts returned */
-} HJProductPart;
+} HJProductRegion;
 
 /* What the ghosts of a vector, on this rank or another, hand back to the owned points that they are copies of */
 typedef struct {
@@ -202,7 +202,7 @@ typedef struct {
 struct _n_HJProduct {
   const HJCoefficients   *a;
   const HJShell          *shell;
-  HJProductPart           part;
+  HJProductRegion         region;
   PetscScalar             alpha;
   const PetscScalar      *x, *b;
   PetscScalar            *ghost, *y;

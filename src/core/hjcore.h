@@ -5,8 +5,8 @@
    Boxes, the order of a stencil, the definition of a subiteration and of a sweep, and the table of a backend stand here. hjcoefficients.h
    is what a stencil matrix stores, hjarrays.h the work on its arrays, hjtransport.h the table of a halo transport, hjreader.h that of a
    reader of matrices in device memory, hjslabops.h that of a device that sweeps slabs. hjmultigrid.h, hjtransfer.h, hjrestriction.h and
-   hjgalerkin.h define what the grids of a multigrid do for one another; hjweights.h interpolation by the rows of a matrix, hjmeasure.h
-   couplings and which diagonals are weak. hjcompat.h has what differs between versions of PETSc, and which PETSc is refused.
+   hjgalerkin.h define what the grids of a multigrid do for one another; hjinterpolation.h interpolation by the rows of a matrix,
+   hjmeasure.h couplings and which diagonals are weak. hjcompat.h has what differs between versions of PETSc, and which PETSc is refused.
 */
 #pragma once
 

@@ -22,19 +22,19 @@ static inline HJ_HOST_DEVICE PetscInt HJGalerkinFinePoint(const HJTransfer *t, i
 typedef struct {
   PetscInt  first, last;
   PetscBool two, hangs, adjoins; /* the factor is 2; see HJTransferHangs(), HJTransferAdjoins() */
-  PetscReal weight;              /* of the point that hangs */
+  PetscReal coefficient;         /* of the point that hangs */
 } HJGalerkinEnds;
 
 static inline HJGalerkinEnds HJGalerkinEndsOf(const HJTransfer *t, int d)
 {
   HJGalerkinEnds e;
 
-  e.first   = -t->coarse_start[d];
-  e.last    = e.first + t->coarse.N[d] - 1;
-  e.two     = (PetscBool)(t->factor[d] == 2);
-  e.hangs   = HJTransferHangs(t, d);
-  e.adjoins = HJTransferAdjoins(t, d);
-  e.weight  = t->last[d];
+  e.first       = -t->coarse_start[d];
+  e.last        = e.first + t->coarse.N[d] - 1;
+  e.two         = (PetscBool)(t->factor[d] == 2);
+  e.hangs       = HJTransferHangs(t, d);
+  e.adjoins     = HJTransferAdjoins(t, d);
+  e.coefficient = t->last[d];
   return e;
 }
 
@@ -51,7 +51,7 @@ static inline HJ_HOST_DEVICE HJGalerkinSides HJGalerkinSidesAt(const HJGalerkinE
   for (int side = 0; side < 2; side++) {
     const int adjoins = e->adjoins && c == (side ? e->last : e->first), hangs = e->hangs && side && c == e->last;
 
-    s.own[side] = s.near[side] = !e->two || adjoins ? 0.0 : hangs ? e->weight : 0.5;
+    s.own[side] = s.near[side] = !e->two || adjoins ? 0.0 : hangs ? e->coefficient : 0.5;
     s.far[side]                = !e->two || adjoins ? 1.0 : hangs ? 0.0 : 0.5;
   }
   return s;
@@ -61,7 +61,7 @@ static inline HJ_HOST_DEVICE HJGalerkinSides HJGalerkinSidesAt(const HJGalerkinE
    In one direction: what an entry of the fine row p points beside a coarse point, which leads o points further, gives to the coarse
    point's entry c. All are -1, 0 or 1
 */
-static inline HJ_HOST_DEVICE PetscReal HJGalerkinWeight(const HJGalerkinSides *s, int p, int o, int c)
+static inline HJ_HOST_DEVICE PetscReal HJGalerkinCoefficient(const HJGalerkinSides *s, int p, int o, int c)
 {
   const int       q   = p + o;
   const PetscReal own = p > 0 ? s->own[1] : p < 0 ? s->own[0] : 1.0;
@@ -88,9 +88,9 @@ struct _n_HJGalerkin {
   PetscScalar       *coarse;
   /* NULL, or of which slots coarse has arrays, and where: a half of coefficients, see HJCoefficients; coarse then has zeros around them */
   const HJCoefficients *half;
-  /* Of galerkin_weighted(), see hjweights.h: weights of the owned coarse points, and of the ghosts around them */
-  const HJShell     *weight_shell;
-  const PetscScalar *weight, *weight_ghost;
+  /* Of galerkin_variable(), see hjinterpolation.h: coefficients of the owned coarse points, and of the ghosts around them */
+  const HJShell     *coefficient_shell;
+  const PetscScalar *coefficient, *coefficient_ghost;
 };
 
 /* The array of a coarse slot; NULL: it has none */

@@ -30,7 +30,7 @@ struct _n_HJMeasure {
 
 /* A row's parts along each direction: below, beside and above, entries that lead outside the domain left out */
 typedef struct {
-  PetscReal part[3][3], diagonal, others; /* others: sum of the sizes of all but the diagonal */
+  PetscReal partial[3][3], diagonal, others; /* others: sum of the sizes of all but the diagonal */
 } HJMeasureRow;
 
 /* A diagonal is weak where the others are together more than so many times it, or it is 0. Such a row counts as one that has the sum of the
@@ -52,7 +52,7 @@ static inline HJ_HOST_DEVICE PetscReal HJMeasureInverse(PetscReal size, PetscRea
 
 static inline HJ_HOST_DEVICE void HJMeasureRowAdd(HJMeasureRow *r, PetscInt slot, const PetscInt off[3], PetscReal a)
 {
-  for (int d = 0; d < 3; d++) r->part[d][1 + off[d]] += a;
+  for (int d = 0; d < 3; d++) r->partial[d][1 + off[d]] += a;
   if (slot) r->others += a < 0 ? -a : a;
   else r->diagonal = a;
 }
@@ -81,7 +81,7 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
     const unsigned int own = 3u << (2 * d), high = 2u << (2 * d);
 
     for (int side = 0; side < 2 && r->others > 0.0; side++) {
-      const PetscReal share = r->part[d][2 * side] * inverse;
+      const PetscReal share = r->partial[d][2 * side] * inverse;
 
       if (ends >> (2 * d + side) & 1) continue;
       s->coupling[d] += share < 0 ? -share : share;
@@ -89,7 +89,7 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
     }
     if (ends & high) {
       const int       more = (ends & ~own) != 0;
-      const PetscReal hold = HJMeasureHold(r->part[d][0], r->part[d][1]);
+      const PetscReal hold = HJMeasureHold(r->partial[d][0], r->partial[d][1]);
 
       for (int m = 0; m < 2; m++) { /* so that a GPU keeps the sums in registers */
         s->hold[m][d] += m != more ? 0.0 : hold;

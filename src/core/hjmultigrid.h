@@ -18,8 +18,8 @@ typedef struct {
 } HJNumber;
 
 /* Launches that were recorded and can be run again, with the same arguments */
-typedef struct _n_HJGraph      *HJGraph;
-typedef struct _n_HJWeightsFill HJWeightsFill; /* hjweights.h */
+typedef struct _n_HJGraph            *HJGraph;
+typedef struct _n_HJInterpolationFill HJInterpolationFill; /* hjinterpolation.h */
 
 /* All arrays lie in the backend's memory; on a device all runs on PETSc's current stream */
 struct _n_HJMultigridOps {
@@ -58,13 +58,14 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*capture_end)(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
   PetscErrorCode (*graph_replay)(HJGraph);
   PetscErrorCode (*graph_destroy)(HJGraph *);
-  /* The same with weights of their own at every point, and these weights. The last four: in set-up alone; jump waits for a device */
-  PetscErrorCode (*interpolate_weighted)(const HJTransferProduct *);
-  PetscErrorCode (*interpolate_transpose_weighted)(const HJTransferProduct *);
-  PetscErrorCode (*galerkin_weighted)(const HJGalerkin *);
-  PetscErrorCode (*couplings)(const HJWeightsFill *);
-  PetscErrorCode (*jump)(const HJWeightsFill *);
-  PetscErrorCode (*weights)(const HJWeightsFill *);
+  /* The same with coefficients of their own at every point, and these coefficients. The last four: in set-up alone; jump waits for a device
+     */
+  PetscErrorCode (*interpolate_variable)(const HJTransferProduct *);
+  PetscErrorCode (*interpolate_transpose_variable)(const HJTransferProduct *);
+  PetscErrorCode (*galerkin_variable)(const HJGalerkin *);
+  PetscErrorCode (*couplings)(const HJInterpolationFill *);
+  PetscErrorCode (*jump)(const HJInterpolationFill *);
+  PetscErrorCode (*interpolation_fill)(const HJInterpolationFill *);
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);

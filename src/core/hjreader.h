@@ -18,8 +18,8 @@ typedef struct {
 
 /* Of this rank; rows are global, PETSC_INT_MAX: none */
 typedef struct {
-  PetscBool      few, box;              /* not more distinct rows than HJDistinctCreateRows() has; some nonzero outside the star */
-  PetscInt       n;                     /* distinct rows if few */
+  PetscBool      rows_fit, box;         /* not more distinct rows than HJDistinctCreateRows() has; some nonzero outside the star */
+  PetscInt       n;                     /* distinct rows if rows_fit */
   HJDistinctRow *row;                   /* [n] by the slots of a box, in the order of their first points; the caller's to PetscFree() */
   PetscInt       wide_row, wide_column; /* first nonzero more than one point away */
 } HJRowScan;

@@ -9,9 +9,9 @@
 /*
    In direction d the fine point with the global number I lies at coarse I / factor[d]. Where the coarse grid has N points the fine one has
    factor (N - 1) + 1, or factor N where the direction is periodic: that is DMDA's interpolation. PCHJMG also halves directions of other
-   sizes. One of 2 N points without periodicity has a last point that hangs on the last coarse one alone, with weight last[d]. In a periodic
-   one of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between the last one and the image of
-   the first. start: global number of this rank's first point, which the grids' local coordinates count from.
+   sizes. One of 2 N points without periodicity has a last point that hangs on the last coarse one alone, with coefficient last[d]. In a
+   periodic one of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between the last one and the
+   image of the first. start: global number of this rank's first point, which the grids' local coordinates count from.
 */
 typedef struct {
   HJGrid    coarse, fine;
@@ -21,9 +21,9 @@ typedef struct {
 } HJTransfer;
 
 /* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix;
-   and PetscErrorCode (*)(Mat, PetscBool *): whether it interpolates with weights of its own, see hjweights.h */
-#define HJ_GET_TRANSFER "MatHJTransferGetTransfer_C"
-#define HJ_HAS_WEIGHTS  "MatHJTransferHasWeights_C"
+   and PetscErrorCode (*)(Mat, PetscBool *): whether it interpolates with coefficients of its own, see hjinterpolation.h */
+#define HJ_GET_TRANSFER     "MatHJTransferGetTransfer_C"
+#define HJ_HAS_COEFFICIENTS "MatHJTransferHasCoefficients_C"
 
 /* Fine local coordinate i lies at place i + shift in units of fine points from coarse local coordinate 0 */
 static inline PetscInt HJTransferShift(const HJTransfer *t, int d)
@@ -69,6 +69,6 @@ struct _n_HJTransferProduct {
   const HJShell     *shell;
   const PetscScalar *x, *ghost, *b;
   PetscScalar       *y;
-  PetscBool          exchanged;             /* as HJSweep's */
-  const PetscScalar *weight, *weight_ghost; /* see hjweights.h: ghosts are not read by the transpose. NULL: bilinear */
+  PetscBool          exchanged;                       /* as HJSweep's */
+  const PetscScalar *coefficient, *coefficient_ghost; /* see hjinterpolation.h: ghosts are not read by the transpose. NULL: bilinear */
 };

@@ -285,8 +285,8 @@
 #define HJ_ADD_Y  4
 #define HJ_ADD_2D 4
 /* Interpolation by coefficients, and their set-up: threads of a block (8c0f84d; not kept) */
-#define HJ_WEIGHTED_THREADS 256
-#define HJ_SETUP_THREADS    128
+#define HJ_INTERPOLATION_THREADS 256
+#define HJ_SETUP_THREADS         128
 /* Jumps of arrays: threads of a block, coarse points in x of a tile, blocks on a multiprocessor (a58b9db; not kept) */
 #define HJ_JUMP_THREADS 256
 #define HJ_JUMP_WIDTH   32

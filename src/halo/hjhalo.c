@@ -85,14 +85,14 @@ static PetscErrorCode HJHaloPattern(DM da, const HJGrid *grid, PetscInt depth, P
 }
 
 /* What this rank receives, as runs; false: too many */
-static PetscErrorCode HJHaloReceiveRuns(HJHalo halo, PetscBool *few)
+static PetscErrorCode HJHaloReceiveRuns(HJHalo halo, PetscBool *few_runs)
 {
   HJSFCount          nranks;
   const PetscMPIInt *rank;
   const PetscInt    *offset, *place, *entry;
 
   PetscFunctionBegin;
-  *few = PETSC_TRUE;
+  *few_runs = PETSC_TRUE;
   PetscCall(PetscSFGetRootRanks(halo->pattern, &nranks, &rank, &offset, &place, &entry));
   for (PetscInt r = 0; r < nranks; r++) {
     for (PetscInt i = offset[r]; i < offset[r + 1]; i++) {
@@ -103,7 +103,7 @@ static PetscErrorCode HJHaloReceiveRuns(HJHalo halo, PetscBool *few)
       } else if (halo->nrecv < HJ_HALO_MAX_RUNS) {
         halo->recv[halo->nrecv++] = (HJHaloRun){rank[r], entry[i], place[i], 1};
       } else {
-        *few = PETSC_FALSE;
+        *few_runs = PETSC_FALSE;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
     }
@@ -112,7 +112,7 @@ static PetscErrorCode HJHaloReceiveRuns(HJHalo halo, PetscBool *few)
 }
 
 /* Who receives tells who sends. Messages have HJ_HALO_MAX_RUNS runs of three numbers, n = 0 where there are fewer */
-static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few)
+static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few_runs)
 {
   enum { LEN = 3 * HJ_HALO_MAX_RUNS };
   HJSFCount          nout, nin;
@@ -123,7 +123,7 @@ static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few)
   PetscMPIInt        tag;
 
   PetscFunctionBegin;
-  *few = PETSC_TRUE;
+  *few_runs = PETSC_TRUE;
   PetscCall(PetscSFGetRootRanks(halo->pattern, &nout, &out, &unused[0], &unused[1], &unused[2]));
   PetscCall(PetscSFGetLeafRanks(halo->pattern, &nin, &in, &unused[0], &unused[1]));
   PetscCall(PetscObjectGetNewTag((PetscObject)halo->pattern, &tag));
@@ -146,7 +146,7 @@ static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few)
 
     if (!run[2]) continue;
     if (halo->nsend < HJ_HALO_MAX_RUNS) halo->send[halo->nsend++] = (HJHaloRun){in[i / HJ_HALO_MAX_RUNS], run[0], run[1], run[2]};
-    else *few = PETSC_FALSE;
+    else *few_runs = PETSC_FALSE;
   }
   PetscCall(PetscFree3(said, heard, request));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,13 +154,13 @@ static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few)
 
 static PetscErrorCode HJHaloFindRuns(HJHalo halo)
 {
-  PetscBool few[2];
+  PetscBool few_runs[2];
   int       all;
 
   PetscFunctionBegin;
-  PetscCall(HJHaloReceiveRuns(halo, &few[0]));
-  PetscCall(HJHaloSendRuns(halo, &few[1]));
-  all = few[0] && few[1];
+  PetscCall(HJHaloReceiveRuns(halo, &few_runs[0]));
+  PetscCall(HJHaloSendRuns(halo, &few_runs[1]));
+  all = few_runs[0] && few_runs[1];
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, halo->comm));
   halo->direct = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
    hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.
 */
 #include "hjhost.h"
-#include "hjcycle.h"
+#include "hjhostcycle.h"
 #include "hjhostkernels.h"
 #include <unistd.h>
 
@@ -600,12 +600,12 @@ static const HJMultigridOps HJMultigridHost = {
   .fill_dense                     = HJHostFillDense,
   .invert                         = HJHostInvert,
   .multiply_dense                 = HJHostMultiplyDense,
-  .interpolate_weighted           = HJHostInterpolateWeighted,
-  .interpolate_transpose_weighted = HJHostInterpolateTransposeWeighted,
-  .galerkin_weighted              = HJHostGalerkinWeighted,
+  .interpolate_variable           = HJHostInterpolateVariable,
+  .interpolate_transpose_variable = HJHostInterpolateTransposeVariable,
+  .galerkin_variable              = HJHostGalerkinVariable,
   .couplings                      = HJHostCouplings,
   .jump                           = HJHostJump,
-  .weights                        = HJHostWeights,
+  .interpolation_fill             = HJHostInterpolationFill,
 };
 
 const HJBackendOps HJBackendHost = {

@@ -2,9 +2,10 @@
    CPU backend: the truth that the GPU is compared with
 
    hjhost.c cuts a rank's grid into blocks and takes the instruction set; the loops are in hjhostkernels.c, which is compiled once for each
-   set. hjproduct.c multiplies with coefficients, hjtransfer.c interpolates, hjrestrict.c restricts, hjgalerkin.c makes Galerkin products.
-   hjweights.c and hjpaths.c make interpolation by the rows of a matrix, hjmeasure.c finds couplings, hjcycle.c solves the coarsest grid,
-   hjhostabsolute.c multiplies with absolute values, for bounds. hjarrays.c works on the arrays of a stencil matrix.
+   set. hjhostproduct.c multiplies with coefficients, hjhosttransfer.c interpolates, hjhostrestrict.c restricts, hjhostgalerkin.c makes
+   Galerkin products. hjhostinterpolation.c and hjhostpaths.c make interpolation by the rows of a matrix, hjhostmeasure.c finds couplings,
+   hjhostcycle.c solves the coarsest grid, hjhostabsolute.c multiplies with absolute values, for bounds. hjhostarrays.c works on the arrays
+   of a stencil matrix.
 */
 #pragma once
 

@@ -68,12 +68,12 @@ PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferPro
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostMeasure(HJMeasure *);
 PETSC_INTERN PetscErrorCode       HJHostRestrictResidual(const HJRestriction *);
-PETSC_INTERN PetscErrorCode       HJHostInterpolateWeighted(const HJTransferProduct *);
-PETSC_INTERN PetscErrorCode       HJHostInterpolateTransposeWeighted(const HJTransferProduct *);
-PETSC_INTERN PetscErrorCode       HJHostGalerkinWeighted(const HJGalerkin *);
-PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJWeightsFill *);
-PETSC_INTERN PetscErrorCode       HJHostJump(const HJWeightsFill *);
-PETSC_INTERN PetscErrorCode       HJHostWeights(const HJWeightsFill *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateVariable(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolateTransposeVariable(const HJTransferProduct *);
+PETSC_INTERN PetscErrorCode       HJHostGalerkinVariable(const HJGalerkin *);
+PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJInterpolationFill *);
+PETSC_INTERN PetscErrorCode       HJHostJump(const HJInterpolationFill *);
+PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationFill *);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

@@ -18,9 +18,9 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(HJProductsDestroy(&hj->device_products));
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJLayoutFree(&hj->layout));
-  PetscCall(PetscSegBufferDestroy(&hj->travellers));
+  PetscCall(PetscSegBufferDestroy(&hj->stash));
   PetscCall(DMDestroy(&hj->da));
-  PetscCall(HJMatComposeDoors(A, PETSC_FALSE));
+  PetscCall(HJMatComposeSetValues(A, PETSC_FALSE));
   PetscCall(HJMatComposeTranspose(A, PETSC_FALSE));
   PetscCall(HJMatComposeStored(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C", NULL));
@@ -159,7 +159,7 @@ static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
   A->boundtocpu = flag;
 #endif
   if (flag && ((Mat_HJStencil *)A->data)->da) {
-    PetscCall(HJMatCheckLent(A));
+    PetscCall(HJMatCheckCheckedOut(A));
     PetscCall(HJMatGetHost(A));
     PetscCall(HJMatTouchedHost(A));
   }
@@ -330,7 +330,7 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
   A->ops->getinfo   = MatGetInfo_HJStencil;
   A->ops->view = hj->view = MatView_HJStencil;
   hj->load                = MatLoad_HJStencil;
-  PetscCall(HJMatComposeDoors(A, PETSC_TRUE));
+  PetscCall(HJMatComposeSetValues(A, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_PRODUCT_WITH_TRANSFER, MatProductSetFromOptions_HJStencil_HJTransfer));
   PetscCall(MatBindToCPU_HJStencil(A, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATHJSTENCIL));

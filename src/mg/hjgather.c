@@ -28,9 +28,9 @@ struct _n_HJMGGather {
 };
 
 /* Cuts of a direction into fewer ranks: the first of the many that one of the few stands for */
-static PetscInt HJMGGatherFirst(PetscInt few, PetscInt nfew, PetscInt nmany)
+static PetscInt HJMGGatherFirst(PetscInt target, PetscInt ntarget, PetscInt nsource)
 {
-  return (PetscInt)((PetscInt64)few * nmany / nfew);
+  return (PetscInt)((PetscInt64)target * nsource / ntarget);
 }
 
 static void HJMGGatherHalve(const PetscInt N[3], PetscInt nranks[3])
@@ -70,25 +70,25 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool coarsest, PetscInt 
 
 /* Both cuts of a direction into ranks */
 typedef struct {
-  PetscInt nmany, nfew, *many, *few; /* ranks, and the widths of each */
+  PetscInt nsource, ntarget, *source, *target; /* ranks, and the widths of each */
 } HJMGCut;
 
-static PetscErrorCode HJMGGatherCut(DM da, const PetscInt nfew[3], HJMGCut cut[3])
+static PetscErrorCode HJMGGatherCut(DM da, const PetscInt ntarget[3], HJMGCut cut[3])
 {
-  HJCut many[3];
+  HJCut source[3];
 
   PetscFunctionBegin;
-  PetscCall(HJGridGetCuts(da, many));
+  PetscCall(HJGridGetCuts(da, source));
   for (int d = 0; d < 3; d++) {
-    const PetscInt nmany = many[d].nranks;
+    const PetscInt nsource = source[d].nranks;
 
-    cut[d].nmany = nmany;
-    cut[d].nfew  = nfew[d];
-    PetscCall(PetscCalloc2(nmany, &cut[d].many, nfew[d], &cut[d].few));
-    for (PetscInt f = 0; f < nfew[d]; f++) {
-      for (PetscInt m = HJMGGatherFirst(f, nfew[d], nmany); m < HJMGGatherFirst(f + 1, nfew[d], nmany); m++) {
-        cut[d].many[m] = many[d].widths[m];
-        cut[d].few[f] += cut[d].many[m];
+    cut[d].nsource = nsource;
+    cut[d].ntarget = ntarget[d];
+    PetscCall(PetscCalloc2(nsource, &cut[d].source, ntarget[d], &cut[d].target));
+    for (PetscInt f = 0; f < ntarget[d]; f++) {
+      for (PetscInt m = HJMGGatherFirst(f, ntarget[d], nsource); m < HJMGGatherFirst(f + 1, ntarget[d], nsource); m++) {
+        cut[d].source[m] = source[d].widths[m];
+        cut[d].target[f] += cut[d].source[m];
       }
     }
   }
@@ -96,29 +96,29 @@ static PetscErrorCode HJMGGatherCut(DM da, const PetscInt nfew[3], HJMGCut cut[3
 }
 
 /* Which of the few ranks this one is, by direction; false: none. Ranks of a DMDA are numbered x fastest */
-static PetscBool HJMGGatherIsMember(PetscMPIInt rank, const HJMGCut cut[3], PetscInt few[3])
+static PetscBool HJMGGatherIsMember(PetscMPIInt rank, const HJMGCut cut[3], PetscInt target[3])
 {
-  const PetscInt at[3]  = {rank % cut[0].nmany, rank / cut[0].nmany % cut[1].nmany, rank / cut[0].nmany / cut[1].nmany};
+  const PetscInt at[3]  = {rank % cut[0].nsource, rank / cut[0].nsource % cut[1].nsource, rank / cut[0].nsource / cut[1].nsource};
   PetscBool      member = PETSC_TRUE;
 
   for (int d = 0; d < 3; d++) {
-    few[d] = 0;
-    while (HJMGGatherFirst(few[d], cut[d].nfew, cut[d].nmany) < at[d]) few[d]++;
-    member = (PetscBool)(member && HJMGGatherFirst(few[d], cut[d].nfew, cut[d].nmany) == at[d]);
+    target[d] = 0;
+    while (HJMGGatherFirst(target[d], cut[d].ntarget, cut[d].nsource) < at[d]) target[d]++;
+    member = (PetscBool)(member && HJMGGatherFirst(target[d], cut[d].ntarget, cut[d].nsource) == at[d]);
   }
   return member;
 }
 
 /* For each point of one of the few ranks in a direction: which of the many has it, as which of its points */
-static PetscErrorCode HJMGGatherOwners(const HJMGCut *cut, PetscInt few, PetscInt *owner[], PetscInt *place[])
+static PetscErrorCode HJMGGatherOwners(const HJMGCut *cut, PetscInt target, PetscInt *owner[], PetscInt *place[])
 {
-  const PetscInt end = HJMGGatherFirst(few + 1, cut->nfew, cut->nmany);
+  const PetscInt end = HJMGGatherFirst(target + 1, cut->ntarget, cut->nsource);
   PetscInt       n   = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(cut->few[few], owner, cut->few[few], place));
-  for (PetscInt m = HJMGGatherFirst(few, cut->nfew, cut->nmany); m < end; m++) {
-    for (PetscInt i = 0; i < cut->many[m]; i++, n++) {
+  PetscCall(PetscMalloc2(cut->target[target], owner, cut->target[target], place));
+  for (PetscInt m = HJMGGatherFirst(target, cut->ntarget, cut->nsource); m < end; m++) {
+    for (PetscInt i = 0; i < cut->source[m]; i++, n++) {
       (*owner)[n] = m;
       (*place)[n] = i;
     }
@@ -142,24 +142,24 @@ static PetscErrorCode HJMGGatherMoves(HJMGGather g, const HJMGLevel *level, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, const HJMGCut cut[3], const PetscInt few[3])
+static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, const HJMGCut cut[3], const PetscInt target[3])
 {
   PetscInt     nroots = (PetscInt)HJBoxSize(&level->op->grid.owned), nleaves = 0, n = 0, *owner[3], *place[3];
   PetscSFNode *remote;
 
   PetscFunctionBegin;
   if (g->member) {
-    nleaves = cut[0].few[few[0]] * cut[1].few[few[1]] * cut[2].few[few[2]];
-    for (int d = 0; d < 3; d++) PetscCall(HJMGGatherOwners(&cut[d], few[d], &owner[d], &place[d]));
+    nleaves = cut[0].target[target[0]] * cut[1].target[target[1]] * cut[2].target[target[2]];
+    for (int d = 0; d < 3; d++) PetscCall(HJMGGatherOwners(&cut[d], target[d], &owner[d], &place[d]));
   }
   PetscCall(PetscMalloc1(nleaves, &remote));
-  for (PetscInt k = 0; k < cut[2].few[few[2]] && g->member; k++) {
-    for (PetscInt j = 0; j < cut[1].few[few[1]]; j++) {
-      for (PetscInt i = 0; i < cut[0].few[few[0]]; i++, n++) {
+  for (PetscInt k = 0; k < cut[2].target[target[2]] && g->member; k++) {
+    for (PetscInt j = 0; j < cut[1].target[target[1]]; j++) {
+      for (PetscInt i = 0; i < cut[0].target[target[0]]; i++, n++) {
         const PetscInt o[3] = {owner[0][i], owner[1][j], owner[2][k]};
 
-        remote[n].rank  = o[0] + cut[0].nmany * (o[1] + cut[1].nmany * o[2]);
-        remote[n].index = place[0][i] + cut[0].many[o[0]] * (place[1][j] + cut[1].many[o[1]] * place[2][k]);
+        remote[n].rank  = o[0] + cut[0].nsource * (o[1] + cut[1].nsource * o[2]);
+        remote[n].index = place[0][i] + cut[0].source[o[0]] * (place[1][j] + cut[1].source[o[1]] * place[2][k]);
       }
     }
   }
@@ -174,7 +174,7 @@ static PetscErrorCode HJMGGatherGraph(HJMGGather g, const HJMGLevel *level, cons
 /* The grid of the level on the few ranks; box: its matrix has that shape */
 static PetscErrorCode HJMGGatherCreateDM(HJMGGather g, DM like, const HJMGCut cut[3], PetscBool box)
 {
-  const PetscInt *const widths[3] = {cut[0].few, cut[1].few, cut[2].few};
+  const PetscInt *const widths[3] = {cut[0].target, cut[1].target, cut[2].target};
   HJCut                 all[3];
   PetscInt              N[3];
   VecType               vectype;
@@ -290,7 +290,7 @@ PetscErrorCode HJMGGatherCreate(PC pc, const PetscInt nranks[3])
   HJMGGather            g;
   HJMGCut               cut[3];
   const HJCoefficients *a;
-  PetscInt              few[3];
+  PetscInt              target[3];
   PetscMPIInt           rank;
   const char           *prefix;
 
@@ -300,9 +300,9 @@ PetscErrorCode HJMGGatherCreate(PC pc, const PetscInt nranks[3])
   PetscCall(PetscArraycpy(g->nranks, nranks, 3));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(HJMGGatherCut(level->da, nranks, cut));
-  g->member = HJMGGatherIsMember(rank, cut, few);
+  g->member = HJMGGatherIsMember(rank, cut, target);
   PetscCallMPI(MPI_Comm_split(comm, g->member ? 0 : 1, rank, &g->comm));
-  PetscCall(HJMGGatherGraph(g, level, cut, few));
+  PetscCall(HJMGGatherGraph(g, level, cut, target));
   PetscCall(HJMGGatherGetCoefficients(level->A, &a));
   if (g->member) {
     PetscCall(HJMGGatherCreateDM(g, level->da, cut, (PetscBool)(a->shape == HJ_BOX)));
@@ -313,7 +313,7 @@ PetscErrorCode HJMGGatherCreate(PC pc, const PetscInt nranks[3])
     PetscCall(PCSetOptionsPrefix(g->pc, prefix));
     PetscCall(PCSetType(g->pc, PCHJMG));
   }
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(cut[d].many, cut[d].few));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(cut[d].source, cut[d].target));
   PetscCall(HJMGGatherRefresh(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -454,13 +454,13 @@ PetscErrorCode HJMGGatherBytes(const HJMGGather g, PetscReal *bytes)
 PetscErrorCode HJMGGatherView(const HJMGGather g, PetscViewer viewer)
 {
   const PetscInt n = g->nranks[0] * g->nranks[1] * g->nranks[2];
-  PetscViewer    part;
+  PetscViewer    subviewer;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "gathered on %" PetscInt_FMT " rank%s:\n", n, n == 1 ? "" : "s"));
-  PetscCall(PetscViewerGetSubViewer(viewer, g->comm, &part));
-  if (g->member) PetscCall(HJMGViewLevels((const PC_HJMG *)g->pc->data, part));
-  PetscCall(PetscViewerRestoreSubViewer(viewer, g->comm, &part));
+  PetscCall(PetscViewerGetSubViewer(viewer, g->comm, &subviewer));
+  if (g->member) PetscCall(HJMGViewLevels((const PC_HJMG *)g->pc->data, subviewer));
+  PetscCall(PetscViewerRestoreSubViewer(viewer, g->comm, &subviewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -345,23 +345,23 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The interpolation of a level: made where it is not there, its weights from the values that its matrix has now */
+/* The interpolation of a level: made where it is not there, its coefficients from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
-  HJSetWeights set;
-  PetscBool    symmetric, one = PETSC_FALSE;
-  PetscReal    limit = HJ_MG_JUMP;
-  HJJump       jump;
+  HJSetInterpolation set;
+  PetscBool          symmetric, one = PETSC_FALSE;
+  PetscReal          limit = HJ_MG_JUMP;
+  HJJump             jump;
 
   PetscFunctionBegin;
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
     if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));
   }
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_WEIGHTS, &set));
-  level->weighted = PETSC_FALSE;
-  level->jump     = -1.0;
-  level->rough    = 0.0;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_INTERPOLATION, &set));
+  level->follows_rows = PETSC_FALSE;
+  level->jump         = -1.0;
+  level->rough        = 0.0;
   if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
@@ -376,7 +376,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
-  level->weighted = (PetscBool)(level->jump > limit);
+  level->follows_rows = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,7 +447,7 @@ static void HJMGPlaceVectors(HJMGLevel *level, PetscBool finest, const PetscCoun
    residual and restriction are not one pass r holds the residual */
 static PetscBool HJMGLends(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  return (PetscBool)(level > mg->level && !level->weighted && !HJGridHasNeighbors(&level->op->grid));
+  return (PetscBool)(level > mg->level && !level->follows_rows && !HJGridHasNeighbors(&level->op->grid));
 }
 
 /* One block, but for levels whose matrices lie elsewhere: each allocation of a device ends in up to 2 MiB that nobody uses */

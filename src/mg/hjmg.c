@@ -218,19 +218,19 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
 
    Level: intermediate
 
-   Notes:
-   `PC_HJMG_TRANSFER_OPERATOR` gives every fine point weights of its own, from the matrix (Dendy, Black box multigrid, J. Comput. Phys. 48,
-   1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of points between more
-   follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang on those more than
-   on the two. Of a matrix that is not symmetric its symmetric part is taken, but the sum of a row, which says what becomes of constants,
-   is its own. The weights are kept, one array over the coarse points for each of the 3, 9 or 27 fine points that one gives to; a cycle
-   reads them twice, which bilinear interpolation saves.
+   Notes: `PC_HJMG_TRANSFER_OPERATOR` gives every fine point coefficients of its own, from the matrix (Dendy, Black box multigrid, J.
+   Comput. Phys. 48, 1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of
+   points between more follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang
+   on those more than on the two. Of a matrix that is not symmetric its symmetric part is taken, but the sum of a row, which says what
+   becomes of constants, is its own. The weights are kept, one array over the coarse points for each of the 3, 9 or 27 fine points that one
+   gives to; a cycle reads them twice, which bilinear interpolation saves.
 
    `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
    the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
    difference of two such couplings, divided by their sum.
 
-   Where weights come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser grids.
+   Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
+   grids.
 
 .seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
 @*/
@@ -455,7 +455,7 @@ static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewe
     PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1, large at %.2g of the points", (double)level->jump,
                             (double)level->rough));
   PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", mg->base + l,
-                                   level->weighted ? "weights from the matrix" : "bilinear", jump));
+                                   level->follows_rows ? "coefficients from the matrix" : "bilinear", jump));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,10 +3,10 @@
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
    there are, how many sweeps each has, and how the last one is solved; products, kernels and coefficients are decided in other rooms.
 
-   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
-   hjsteps.c makes the lists of steps and runs them, hjgraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjcycle.c is apply. hjmg.c has options, view and the manual page, hjsetters.c setters, hjlevellog.c events and memory. hjgather.c
-   decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
+   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
+   hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
+   need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
+   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
    hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
    want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
    hjorder.c sorts the rows of a subdomain.
@@ -22,7 +22,7 @@
 #include "operator/hjfailure.h"
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
-#include "operator/hjrestrict.h"
+#include "operator/hjrestrictions.h"
 #include "operator/hjtransfers.h"
 #include "operator/hjvectors.h"
 
@@ -83,13 +83,13 @@ typedef struct {
   Vec          residual;   /* for transposed cycles, where the grid below borrows r; made when such a cycle is first asked for */
   Mat          At;         /* for transposed cycles: the transpose of A, and its operator; made at the same time */
   HJOperator  *opt;
-  HJRestrict  *restriction; /* of residuals to the next coarser grid; NULL on the coarsest */
-  PetscInt     lifted;      /* so many points have another diagonal here than in the matrix, see hjweak.c */
-  PetscBool    weighted;    /* P follows the rows of A */
-  PetscReal    skew;        /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
-  PetscInt     safe_k;      /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
-  PetscReal    jump;        /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
-  PetscReal    rough;       /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */
+  HJRestrict  *restriction;  /* of residuals to the next coarser grid; NULL on the coarsest */
+  PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
+  PetscBool    follows_rows; /* P follows the rows of A */
+  PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
+  PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
+  PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
+  PetscReal    rough;        /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */
 } HJMGLevel;
 
 /* What was last seen of the finest matrix, and the functions that it is asked by */
@@ -348,7 +348,7 @@ PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* Says what to do about a matrix so unsymmetric that the subiterations of a level are not safe. Empty where they are safe */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
-/* hjsetters.c. The options that say how a cycle runs */
+/* hjmgsetters.c. The options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 /* hjcoarsest.c. Whether the coarsest grid may be solved by the inverse of its matrix, on one rank: it has at most so many points, or the
@@ -367,19 +367,19 @@ PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
 /* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
-/* hjgraph.c. The same, by replaying the graph of these vectors where there is one */
+/* hjmggraph.c. The same, by replaying the graph of these vectors where there is one */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
-/* hjsetup.c. The points of a level, on all ranks */
+/* hjmgsetup.c. The points of a level, on all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
 /* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since
    set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs
    are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
-/* hjcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
+/* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);

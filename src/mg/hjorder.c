@@ -106,13 +106,13 @@ static PetscErrorCode HJMGLinesGetRows(const HJMGLine line[3], IS *rows)
 }
 
 /* Where the parts l, o and h of each direction end; *part is false where the DMDA is not one of several subdomains */
-static PetscErrorCode HJMGOrderGetEnds(DM da, PetscInt end[3][3], PetscBool *part)
+static PetscErrorCode HJMGOrderGetEnds(DM da, PetscInt end[3][3], PetscBool *is_subdomain)
 {
   HJCut    cut[3];
   PetscInt first[3], n[3];
 
   PetscFunctionBegin;
-  *part = PETSC_FALSE;
+  *is_subdomain = PETSC_FALSE;
   PetscCall(HJGridGetCuts(da, cut));
   PetscCall(DMDAGetNonOverlappingRegion(da, &first[0], &first[1], &first[2], &n[0], &n[1], &n[2]));
   if (!n[0]) PetscFunctionReturn(PETSC_SUCCESS); /* never set */
@@ -123,7 +123,7 @@ static PetscErrorCode HJMGOrderGetEnds(DM da, PetscInt end[3][3], PetscBool *par
     end[d][1] = end[d][0] + (used ? n[d] : 1);
     end[d][2] = cut[d].N;
     if (end[d][0] < 0 || end[d][1] > end[d][2]) PetscFunctionReturn(PETSC_SUCCESS);
-    *part = (PetscBool)(*part || n[d] < cut[d].N);
+    *is_subdomain = (PetscBool)(*is_subdomain || n[d] < cut[d].N);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,12 +133,12 @@ static PetscErrorCode HJMGOrderFind(Mat A, DM da, IS *rows)
 {
   PetscInt  end[3][3];
   HJMGLine  line[3];
-  PetscBool part, fit = PETSC_FALSE;
+  PetscBool is_subdomain, fit = PETSC_FALSE;
 
   PetscFunctionBegin;
   *rows = NULL;
-  PetscCall(HJMGOrderGetEnds(da, end, &part));
-  if (!part) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGOrderGetEnds(da, end, &is_subdomain));
+  if (!is_subdomain) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PetscMalloc1(end[d][2], &line[d].point));
   for (int o = 0; o < HJ_MG_ORDERS * HJ_MG_ORDERS * HJ_MG_ORDERS && !fit; o++) {
     const int order[3] = {o % HJ_MG_ORDERS, o / HJ_MG_ORDERS % HJ_MG_ORDERS, o / HJ_MG_ORDERS / HJ_MG_ORDERS};

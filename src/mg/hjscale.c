@@ -4,7 +4,7 @@
    cycles are those of S^-1 A, and finds S.
 */
 #include "hjmg.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 /* Skew parts of D^-1 A from which on S is looked for; it must take away more than HJ_MG_SCALE_GAIN of it, and does not of convection */
 #define HJ_MG_SCALE_SKEW 0.5

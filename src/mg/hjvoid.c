@@ -4,7 +4,7 @@
    Decides which points these are.
 */
 #include "hjmg.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
 {

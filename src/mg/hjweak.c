@@ -5,7 +5,7 @@
 */
 #include "hjmg.h"
 #include "core/hjmeasure.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 /* More of them than this share of the coupled points are not a few: another diagonal would make another problem of it */
 #define HJ_MG_WEAK_SHARE 0.125
@@ -76,22 +76,22 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscBool zeros, PetscInt *lifted)
   Vec                   diagonal;
   PetscScalar          *d;
   PetscInt64            count[2];
-  PetscBool             few = PETSC_FALSE;
+  PetscBool             few_weak = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(da, &grid));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(MatCreateVecs(A, NULL, &diagonal));
-  for (int zero = 0; zero <= (int)zeros && !few; zero++) {
+  for (int zero = 0; zero <= (int)zeros && !few_weak; zero++) {
     PetscCall(MatGetDiagonal(A, diagonal));
     PetscCall(VecGetArray(diagonal, &d));
     HJMGFindWeak(c, &grid, (PetscBool)zero, d, count);
     PetscCall(VecRestoreArray(diagonal, &d));
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 2, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-    few = (PetscBool)(zero || count[0] <= HJ_MG_WEAK_SHARE * count[1]);
+    few_weak = (PetscBool)(zero || count[0] <= HJ_MG_WEAK_SHARE * count[1]);
   }
-  *lifted = few ? (PetscInt)count[0] : 0;
+  *lifted = few_weak ? (PetscInt)count[0] : 0;
   if (*lifted) PetscCall(MatDiagonalSet(A, diagonal, INSERT_VALUES));
   if (count[0])
     PetscCall(

@@ -4,7 +4,7 @@
    columns, for right-hand sides that are 0 there.
 */
 #include "hjmg.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 /* 0 at points whose rows are zeros, else 1. Returns how many there are on this rank */
 static PetscInt HJMGFindZeroRows(const HJCoefficients *c, const HJGrid *grid, PetscScalar mask[])

@@ -4,7 +4,7 @@
 */
 #include "hjcoarsen.h"
 
-/* Weights of hanging points are rounded, so that they do not depend on the order in which ranks add up */
+/* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
 #define HJ_LAST_STEPS 1024
 
 static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)

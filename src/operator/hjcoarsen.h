@@ -8,7 +8,7 @@
 /* A grid's directions. The same on all ranks */
 typedef struct {
   PetscReal strength[3]; /* mean coupling to a neighbour, as a share of the diagonal */
-  PetscReal last[3];     /* weight of a last point that hangs, see HJTransfer */
+  PetscReal last[3];     /* coefficient of a last point that hangs, see HJTransfer */
   PetscInt  factor[3];   /* by which the directions are to be coarsened */
   PetscReal others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
   PetscReal least;       /* the smallest diagonal of rows that are one alone; 0: none is */

@@ -2,7 +2,7 @@
    Galerkin products where the fine matrix has few distinct rows: coarse points around which the same fine rows lie in the same places have
    the same row. Finds the places that differ, and works each row out once.
 */
-#include "hjgalerkin.h"
+#include "hjgalerkins.h"
 #include "core/hjdistinct.h"
 
 /* Rows of this rank's dictionary and those among its ghosts, at most; more make arrays */
@@ -198,7 +198,7 @@ static void HJPlacesAdd(const HJTransfer *t, const HJGalerkinSides sides[3], con
     int       to[3];
 
     for (int d = 0; d < 3; d++) {
-      w *= HJGalerkinWeight(&sides[d], p[d], (int)off[d], c[d]);
+      w *= HJGalerkinCoefficient(&sides[d], p[d], (int)off[d], c[d]);
       to[d] = HJGalerkinFold(&t->coarse, d, c[d]);
     }
     if (w != 0.0) coarse[HJShapeSlot(t->coarse.dim, HJ_BOX, to[0], to[1], to[2])] += w * a;
@@ -293,7 +293,7 @@ static PetscErrorCode HJSearchDestroy(HJRowSearch **s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsFindRows(HJGalerkins *op, const HJCoefficients *fine, PetscBool *few, HJGalerkinRows *out)
+PetscErrorCode HJGalerkinsFindRows(HJGalerkins *op, const HJCoefficients *fine, PetscBool *rows_fit, HJGalerkinRows *out)
 {
   const PetscInt    *n = op->transfer.coarse.owned.hi;
   const PetscScalar *ghost;
@@ -309,8 +309,8 @@ PetscErrorCode HJGalerkinsFindRows(HJGalerkins *op, const HJCoefficients *fine, 
     for (PetscInt j = 0; j < n[1] && mine; j++) mine = HJSearchLine(s, j, k, out->index + HJBoxIndex(&op->transfer.coarse.owned, 0, j, k));
   }
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, op->comm));
-  *few = (PetscBool)all;
-  if (*few) PetscCall(HJSearchRows(s, out));
+  *rows_fit = (PetscBool)all;
+  if (*rows_fit) PetscCall(HJSearchRows(s, out));
   else PetscCall(PetscFree(out->index));
   PetscCall(HJSearchDestroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);

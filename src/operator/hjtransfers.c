@@ -5,7 +5,7 @@
 #include "hjtransfers.h"
 #include "hjvectors.h"
 #include "hjoperator.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 typedef struct {
   PetscInt        dim, dof, width;
@@ -158,12 +158,12 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTransfersFreeWeights(HJTransfers *op)
+static PetscErrorCode HJTransfersFreeCoefficients(HJTransfers *op)
 {
   PetscFunctionBegin;
-  if (op->weight) PetscCall(op->ops->free(NULL, &op->weight));
-  if (op->weight_ghost) PetscCall(op->ops->free(NULL, &op->weight_ghost));
-  op->weight = op->weight_ghost = NULL;
+  if (op->coefficient) PetscCall(op->ops->free(NULL, &op->coefficient));
+  if (op->coefficient_ghost) PetscCall(op->ops->free(NULL, &op->coefficient_ghost));
+  op->coefficient = op->coefficient_ghost = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,19 +172,19 @@ PetscErrorCode HJTransfersDestroy(HJTransfers **op)
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
   for (int s = 0; s < 2; s++) PetscCall(HJGhostsDestroy(&(*op)->ghosts[s]));
-  PetscCall(HJTransfersFreeWeights(*op));
+  PetscCall(HJTransfersFreeCoefficients(*op));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransfersAllocWeights(HJTransfers *op)
+PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *op)
 {
   const PetscInt nslots = HJColumnsSlots(&op->transfer);
 
   PetscFunctionBegin;
-  if (op->weight) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->alloc(NULL, nslots * HJBoxSize(&op->transfer.coarse.owned), &op->weight));
-  PetscCall(op->ops->alloc(NULL, nslots * op->ghosts[0].shell.size, &op->weight_ghost));
+  if (op->coefficient) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->alloc(NULL, nslots * HJBoxSize(&op->transfer.coarse.owned), &op->coefficient));
+  PetscCall(op->ops->alloc(NULL, nslots * op->ghosts[0].shell.size, &op->coefficient_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -203,18 +203,18 @@ PetscErrorCode HJTransfersGetGhosts(HJTransfers *op, PetscInt n, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransfersSetWeights(HJTransfers *op, const PetscScalar *weight)
+PetscErrorCode HJTransfersSetCoefficients(HJTransfers *op, const PetscScalar *coefficient)
 {
   const PetscInt nslots = HJColumnsSlots(&op->transfer);
 
   PetscFunctionBegin;
-  if (!weight) {
-    PetscCall(HJTransfersFreeWeights(op));
+  if (!coefficient) {
+    PetscCall(HJTransfersFreeCoefficients(op));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJTransfersAllocWeights(op));
-  PetscCall(op->ops->copy(NULL, op->weight, weight, nslots * HJBoxSize(&op->transfer.coarse.owned)));
-  PetscCall(HJTransfersGetGhosts(op, nslots, op->weight, op->weight_ghost));
+  PetscCall(HJTransfersAllocCoefficients(op));
+  PetscCall(op->ops->copy(NULL, op->coefficient, coefficient, nslots * HJBoxSize(&op->transfer.coarse.owned)));
+  PetscCall(HJTransfersGetGhosts(op, nslots, op->coefficient, op->coefficient_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +222,7 @@ size_t HJTransfersBytes(const HJTransfers *op)
 {
   size_t n = (size_t)(op->ghosts[0].shell.size + op->ghosts[1].shell.size);
 
-  if (op->weight) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
+  if (op->coefficient) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
   return n * sizeof(PetscScalar);
 }
 
@@ -232,7 +232,7 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
 {
   const HJMultigridOps *ops = op->ops->multigrid;
 
-  if (op->weight) return transpose ? ops->interpolate_transpose_weighted : ops->interpolate_weighted;
+  if (op->coefficient) return transpose ? ops->interpolate_transpose_variable : ops->interpolate_variable;
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
@@ -245,8 +245,8 @@ static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const
   const HJTransferKernel run  = HJTransfersKernel(op, transpose);
 
   PetscFunctionBegin;
-  p.weight       = op->weight;
-  p.weight_ghost = op->weight_ghost;
+  p.coefficient       = op->coefficient;
+  p.coefficient_ghost = op->coefficient_ghost;
   PetscCall(HJGhostsGet(from, x, &p.ghost));
   p.exchanged = HJGhostsExchanged(from);
   if (PetscMemTypeHost(op->ops->mtype)) {

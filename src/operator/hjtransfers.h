@@ -15,36 +15,36 @@ typedef struct {
   const HJBackendOps *ops;
   /* Of the coarse grid, for the interpolation, and of the fine one, for its transpose */
   HJGhosts ghosts[2];
-  /* See hjweights.h, NULL: bilinear. Of the owned coarse points, and of the ghosts of the coarse grid, in the backend's memory */
-  PetscScalar *weight, *weight_ghost;
+  /* See hjinterpolation.h, NULL: bilinear. Of the owned coarse points, and of the ghosts of the coarse grid, in the backend's memory */
+  PetscScalar *coefficient, *coefficient_ghost;
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks. last
-   NULL: DMDA's, else directions may have any number of points, and these are the weights of those that hang */
+   NULL: DMDA's, else directions may have any number of points, and these are the coefficients of those that hang */
 PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *, char reason[], size_t len);
 /* Collective. For vectors in the backend's memory, with a transport of its ghosts */
 PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, HJExchange, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
-/* Room for weights */
-PETSC_INTERN PetscErrorCode HJTransfersAllocWeights(HJTransfers *);
+/* Room for coefficients */
+PETSC_INTERN PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *);
 /* Collective. Ghosts of n arrays over the owned coarse points, [n][shell.size] of the coarse side, in the backend's memory */
 PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost);
-/* Collective. With weights of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
-PETSC_INTERN PetscErrorCode HJTransfersSetWeights(HJTransfers *, const PetscScalar *);
-/* What the weights and the ghosts take */
+/* Collective. With coefficients of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
+PETSC_INTERN PetscErrorCode HJTransfersSetCoefficients(HJTransfers *, const PetscScalar *);
+/* What the coefficients and the ghosts take */
 PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *, Mat *);
 
 /*
-   Collective. A matrix that interpolates composes this function: its weights from the rows of a matrix on the fine grid, instead of
+   Collective. A matrix that interpolates composes this function: its coefficients from the rows of a matrix on the fine grid, instead of
    bilinear ones; again with new values. symmetric: the matrix is, but for columns of rows that are a diagonal alone; else its symmetric
    part is taken. Where the jump of the coefficients is not more than limit the interpolation is bilinear. A matrix NULL: bilinear again
 */
-#define HJ_SET_WEIGHTS "MatHJTransferSetWeights_C"
-typedef PetscErrorCode (*HJSetWeights)(Mat, Mat A, PetscBool symmetric, PetscReal limit, HJJump *);
+#define HJ_SET_INTERPOLATION "MatHJTransferSetInterpolation_C"
+typedef PetscErrorCode (*HJSetInterpolation)(Mat, Mat A, PetscBool symmetric, PetscReal limit, HJJump *);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);

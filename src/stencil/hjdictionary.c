@@ -49,7 +49,7 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
 
   PetscFunctionBegin;
   HJDictionaryLookForBox(dict, run);
-  for (PetscInt m = 0, n; m < run->n && dict->few; m += n) {
+  for (PetscInt m = 0, n; m < run->n && dict->rows_fit; m += n) {
     HJDistinctRow row = {.outside = run->outside};
     PetscInt      id;
 
@@ -57,7 +57,7 @@ static PetscErrorCode HJDictionaryVisit(const HJRowRun *run, void *ctx)
       if (run->slot[t] >= 0) HJDistinctRowSet(&row, run->slot[t], run->val[(size_t)m * run->nnz + t]);
     id = HJDistinctFindRow(&read->distinct, &row);
     if (id < 0) {
-      dict->few = PETSC_FALSE;
+      dict->rows_fit = PETSC_FALSE;
       break;
     }
     n = HJRunEqual(run, m);
@@ -114,8 +114,8 @@ static PetscErrorCode HJDictionaryReadCoefficients(const HJRows *rows, HJDiction
 
   PetscFunctionBegin;
   PetscCall(HJDistinctScan(rows->c, rows->grid, &n, &dict->row, dict->id));
-  dict->few = (PetscBool)(n >= 0);
-  if (!dict->few) dict->box = HJDictionaryNeedsBox(dict, rows->c);
+  dict->rows_fit = (PetscBool)(n >= 0);
+  if (!dict->rows_fit) dict->box = HJDictionaryNeedsBox(dict, rows->c);
   for (PetscInt i = 0; i < n; i++) {
     HJDictionaryToBox(rows->c, dict->row + i);
     if (dict->row[i].nonzero & ~dict->star) dict->box = PETSC_TRUE;
@@ -131,10 +131,10 @@ static PetscErrorCode HJDictionaryScan(HJRows *rows, HJDictionary *dict)
 
   PetscFunctionBegin;
   PetscCall(rows->reader->scan(rows->readctx, &scan));
-  dict->few = scan.few;
-  dict->box = scan.box;
-  dict->n   = scan.n;
-  dict->row = scan.row;
+  dict->rows_fit = scan.rows_fit;
+  dict->box      = scan.box;
+  dict->n        = scan.n;
+  dict->row      = scan.row;
   HJRowsFoundWide(rows, scan.wide_row, scan.wide_column);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,21 +145,21 @@ PetscErrorCode HJDictionaryCreate(HJRows *rows, HJDictionary *dict)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(dict, sizeof(*dict)));
-  dict->rows   = rows;
-  dict->nslots = rows->nslots;
-  dict->few    = PETSC_TRUE;
+  dict->rows     = rows;
+  dict->nslots   = rows->nslots;
+  dict->rows_fit = PETSC_TRUE;
   for (int d = 0; d < 3; d++) dict->width[d] = rows->width[d];
   for (PetscInt n = 0; n < HJShapeSlots(rows->grid->dim, HJ_STAR); n++) dict->star |= 1u << rows->order[n];
   if (!rows->reader && !HJRowsAreOne(rows)) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &dict->id));
   if (rows->reader) PetscCall(HJDictionaryScan(rows, dict));
   else if (rows->c && dict->id) PetscCall(HJDictionaryReadCoefficients(rows, dict));
   else PetscCall(HJDictionaryReadRows(rows, dict));
-  mine[0] = !dict->few;
+  mine[0] = !dict->rows_fit;
   mine[1] = dict->box;
   PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, rows->comm));
-  dict->few = (PetscBool)!any[0];
-  dict->box = (PetscBool)any[1];
-  if (!dict->few) PetscCall(PetscFree(dict->id));
+  dict->rows_fit = (PetscBool)!any[0];
+  dict->box      = (PetscBool)any[1];
+  if (!dict->rows_fit) PetscCall(PetscFree(dict->id));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

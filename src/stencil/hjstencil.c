@@ -84,7 +84,7 @@ static PetscErrorCode HJStencilTryDictionary(HJRows *rows, HJDictionary *dict, P
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!dict->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dict->rows_fit) PetscFunctionReturn(PETSC_SUCCESS);
   st->storage = HJ_DICTIONARY;
   st->box     = HJGridPadded(rows->grid, pad);
   PetscCall(PetscMalloc1(HJ_MAX_ROWS * st->nslots, &st->rows));
@@ -248,7 +248,7 @@ static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, Pe
   PetscCall(HJDictionaryCreate(rows, &dict));
   mine = rows->wide_row >= 0;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
-  *kept = (PetscBool)(!any && dict.few && (!dict.box || st->shape == HJ_BOX));
+  *kept = (PetscBool)(!any && dict.rows_fit && (!dict.box || st->shape == HJ_BOX));
   if (*kept) PetscCall(HJStencilAllocIndex(rows, st));
   if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
   PetscCall(HJDictionaryDestroy(&dict));

@@ -113,8 +113,8 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 typedef struct {
   HJRows         *rows; /* that are read */
   PetscInt        width[3], nslots;
-  unsigned int    star;     /* bit per slot of a box that a star has too */
-  PetscBool       few, box; /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
+  unsigned int    star;          /* bit per slot of a box that a star has too */
+  PetscBool       rows_fit, box; /* not too many rows; some nonzero lies outside the star. Both are the same on all ranks after the scan */
   PetscInt        n;
   HJDistinctRow  *row; /* [n] by the slots of a box */
   unsigned short *id;  /* [owned] row of each point; a reader keeps its own, and where the rows are one there is none */

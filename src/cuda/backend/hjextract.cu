@@ -365,7 +365,7 @@ typedef struct {
 template <int DIM, bool BOX, bool MEASURE>
 static __global__ void __launch_bounds__(HJ_FILL_THREADS)
   HJFillSlots_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDSlotArrays to, bool half, HJDFill *fill,
-                     HJMeasurePart *part)
+                     HJMeasurePart *partial)
 {
   constexpr int NN = HJDNeighbors(DIM, BOX);
   const int     i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
@@ -425,7 +425,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
     to.dinv[at] = d;
     if (MEASURE) HJMeasurePoint(&mine, &row, DIM, ends);
   }
-  if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, part + blockIdx.y * gridDim.x + blockIdx.x);
+  if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, partial + blockIdx.y * gridDim.x + blockIdx.x);
   #pragma unroll
   for (int s = 16; s > 0; s /= 2) bound = fmax(bound, __shfl_down_sync(0xffffffffu, bound, s));
   if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
@@ -738,7 +738,7 @@ static PetscErrorCode HJReadScanRow(const HJReadContext *ctx, HJRowScan *scan)
   const HJReadEnds       x = HJReadEndsOf(c, 0), y = HJReadEndsOf(c, 1), z = HJReadEndsOf(c, 2);
 
   PetscFunctionBegin;
-  scan->few      = PETSC_TRUE;
+  scan->rows_fit = PETSC_TRUE;
   scan->box      = PETSC_FALSE;
   scan->n        = 0;
   scan->wide_row = scan->wide_column = PETSC_INT_MAX;
@@ -783,9 +783,9 @@ static PetscErrorCode HJReadScan(void *vctx, HJRowScan *scan)
   for (HJWord seed = 0; !same; seed++) { /* again, with other hashes, where two rows had the same: once in 2^40 matrices */
     PetscCheck(seed < 16, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Different rows have equal hashes");
     PetscCall(HJReadFirst(ctx, seed, table));
-    scan->few = (PetscBool)(!table->full && table->wide == ~0ull);
-    same      = PETSC_TRUE;
-    if (!scan->few) break;
+    scan->rows_fit = (PetscBool)(!table->full && table->wide == ~0ull);
+    same           = PETSC_TRUE;
+    if (!scan->rows_fit) break;
     PetscCall(PetscFree(scan->row));
     PetscCall(PetscMalloc1(table->n, &scan->row));
     PetscCall(HJReadEntries(ctx, table, scan->row, &same));
@@ -836,7 +836,7 @@ static HJDArrays HJReadArrays(const HJStencil *st)
 
 /* Of a stencil matrix whose arrays are those of the stencil and the centre's. part: of so many blocks, NULL: not wanted */
 static PetscErrorCode HJReadFillSlots(HJReadContext *ctx, const HJStencil *st, const dim3 grid, const dim3 block, HJDFill *fill,
-                                      HJMeasurePart *part)
+                                      HJMeasurePart *partial)
 {
   const bool    half = st->storage == HJ_SYMMETRIC;
   HJDSlotArrays to   = {};
@@ -848,8 +848,8 @@ static PetscErrorCode HJReadFillSlots(HJReadContext *ctx, const HJStencil *st, c
     to.value[s] = st->value[s] == ctx->c.value + ctx->c.begin[s] ? NULL : st->value[s]; /* NULL: in place */
   #define HJFillLaunchOne(dim, box)                                                                                                        \
     do {                                                                                                                                   \
-      if (part) HJFillSlots_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                         \
-      else HJFillSlots_Kernel<dim, box, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, part);                             \
+      if (partial) HJFillSlots_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, partial);                   \
+      else HJFillSlots_Kernel<dim, box, false><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, partial);                          \
     } while (0)
   HJDDispatchShape(st, HJFillLaunchOne);
   #undef HJFillLaunchOne
@@ -887,7 +887,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out
 
   struct Found {
     HJDFill       fill;
-    HJMeasurePart part[HJ_MEASURE_BLOCKS];
+    HJMeasurePart partial[HJ_MEASURE_BLOCKS];
   } * found, *d_found;
 
   PetscFunctionBegin;
@@ -901,14 +901,14 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out
   PetscCall(HJScratchAlloc(ctx->stream, bytes, (void **)&d_found));
   found->fill = HJ_FILL_START;
   PetscCallCUDA(cudaMemcpyAsync(d_found, found, sizeof(HJDFill), cudaMemcpyHostToDevice, ctx->stream));
-  if (slots) PetscCall(HJReadFillSlots(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->part : NULL));
+  if (slots) PetscCall(HJReadFillSlots(ctx, st, grid, block, &d_found->fill, out->measure ? d_found->partial : NULL));
   else HJ_READ_LAUNCH(HJFill_Kernel, ctx->blocks, HJReadArrays(st), &d_found->fill);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, ctx->stream));
   PetscCallCUDA(cudaStreamSynchronize(ctx->stream));
   PetscCall(HJScratchFree(ctx->stream, d_found));
   PetscCall(HJReadFound(ctx, &found->fill, out));
-  if (out->measure) HJMeasureSum((int)(grid.x * grid.y), found->part, out->measure);
+  if (out->measure) HJMeasureSum((int)(grid.x * grid.y), found->partial, out->measure);
   PetscCall(PetscFree(found));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -997,7 +997,7 @@ PetscErrorCode HJArraysScan_CUDA(const HJCoefficients *c, const HJGrid *grid, Pe
   HJReadSetCoefficients(ctx, c);
   ctx->end = HJ_SCAN_FEW;
   PetscCall(HJReadScan(ctx, &scan));
-  *n    = scan.few ? scan.n : -1;
+  *n    = scan.rows_fit ? scan.n : -1;
   *rows = scan.row;
   *ids  = ctx;
   for (PetscInt r = 0; r < *n; r++) { /* from the slots of a box */

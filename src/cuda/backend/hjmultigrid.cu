@@ -8,8 +8,8 @@
 #include "cuda/kernels/setup/hjgalerkin_cuda.h"
 #include "cuda/kernels/setup/hjmeasure_cuda.h"
 #include "cuda/kernels/transfer/hjrestrict_cuda.h"
-#include "cuda/kernels/transfer/hjtransfer.h"
-#include "cuda/kernels/setup/hjweights_cuda.h"
+#include "cuda/kernels/transfer/hjtransfer_cuda.h"
+#include "cuda/kernels/setup/hjinterpolation_cuda.h"
 
 const HJMultigridOps HJMultigridCUDA = {
   .interpolate                    = HJInterpolate_CUDA,
@@ -34,12 +34,12 @@ const HJMultigridOps HJMultigridCUDA = {
   .capture_end                    = HJCaptureEnd_CUDA,
   .graph_replay                   = HJGraphReplay_CUDA,
   .graph_destroy                  = HJGraphDestroy_CUDA,
-  .interpolate_weighted           = HJInterpolateWeighted_CUDA,
-  .interpolate_transpose_weighted = HJInterpolateTransposeWeighted_CUDA,
-  .galerkin_weighted              = HJGalerkinWeighted_CUDA,
+  .interpolate_variable           = HJInterpolateVariable_CUDA,
+  .interpolate_transpose_variable = HJInterpolateTransposeVariable_CUDA,
+  .galerkin_variable              = HJGalerkinVariable_CUDA,
   .couplings                      = HJTransferCouplings_CUDA,
   .jump                           = HJTransferJump_CUDA,
-  .weights                        = HJTransferWeights_CUDA,
+  .interpolation_fill             = HJInterpolationFill_CUDA,
   .stale_cycles                   = HJStaleCycles_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };

@@ -12,7 +12,7 @@
 static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamilyOnChip,         &HJFamilyLine,
                                              &HJFamilyStream2D,         &HJFamilyStream3D,       &HJFamilyStream3DPairs,
                                              &HJFamilyStream3DClusters, &HJFamilyStream3DArrays, &HJFamilyStream3DSlabs,
-                                             &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyPlain,
+                                             &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyGeneral,
                                              &HJFamilyTileLine,         &HJFamilyTile2D,         &HJFamilyTile,
                                              &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
                                              &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch};

@@ -13,12 +13,12 @@ PetscErrorCode HJMatCheckSetUp(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCheckLent(Mat A)
+PetscErrorCode HJMatCheckCheckedOut(Mat A)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  PetscCheck(!hj->lent, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(!hj->checked_out, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
              "An array of the matrix is in use; call MatHJStencilRestoreArrayAndMemType() first");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,7 +42,7 @@ PetscErrorCode HJMatCheckGiven(Mat A)
 PetscErrorCode HJMatCheckArrays(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(HJMatCheckLent(A));
+  PetscCall(HJMatCheckCheckedOut(A));
   PetscCall(HJMatCheckGiven(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

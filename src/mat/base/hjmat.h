@@ -2,19 +2,19 @@
    PETSc glue: what a stencil matrix remembers. Products and their halo are the operator's; which entry has which place is decided here.
 
    base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the host
-   or the GPU and which copy is valid. fill/: hjassembly.c has values, assembly and other ranks' rows, hjcoo.c COO, hjdoors.c arrays and
+   or the GPU and which copy is valid. fill/: hjassembly.c has values, assembly and other ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and
    one row. ops/ is what the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do:
    hjcsr.c submatrices, colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
-   transfer/: hjinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjtransfer.c is that matrix,
-   hjtransferrows.c has its rows, hjgalerkin.c P^T A P as a MatProduct.
+   transfer/: hjmatinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjmattransfer.c is that matrix,
+   hjtransferrows.c has its rows, hjmatgalerkin.c P^T A P as a MatProduct.
 */
 #pragma once
 
 #include <petsc/private/matimpl.h>
 #include "pchjacobi.h"
 #include "operator/hjoperator.h"
-#include "operator/hjproduct.h"
-#include "operator/hjgalerkin.h"
+#include "operator/hjproducts.h"
+#include "operator/hjgalerkins.h"
 #include "core/hjarrays.h"
 #include "core/hjreader.h"
 
@@ -64,21 +64,21 @@ typedef struct {
   PetscBool         host_only;                  /* some rank has so few points that its vectors are bound to the CPU */
   HJProducts       *products, *device_products; /* the latter is made when it is used first */
   PetscBool         changed;                    /* by this rank since the storage was chosen */
-  /* doors in */
+  /* how values come in */
   PetscBool              column_oriented, drop_unfit, drop_others;
   ISLocalToGlobalMapping ltog;                /* of the DMDA */
   PetscInt               glo[3], gwidth[3];   /* its ghosted points, from this rank's first point */
   HJBox                  simple;              /* points all of whose neighbours are in the domain and at one place only */
   PetscInt               delta[HJ_MAX_SLOTS]; /* ghosted local number of a simple point's neighbour less its own */
   PetscInt               hint[HJ_MAX_SLOTS];  /* slot of the last call's column of that place: programs repeat their order */
-  PetscSegBuffer         travellers;          /* entries of other ranks' rows */
-  PetscInt               ntravellers;
+  PetscSegBuffer         stash;               /* entries of other ranks' rows */
+  PetscInt               nstash;
   HJCOO                 *coo;                 /* NULL: there is none */
   Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
-  unsigned int           lent;                /* bit per slot whose array the user has where the matrix lives */
+  unsigned int           checked_out;         /* bit per slot whose array the user has where the matrix lives */
   unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
   HJGalerkins           *galerkin;            /* of the product P^T A P that the matrix is, else NULL */
-  /* doors out */
+  /* how values go out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
   Mat              stored; /* values of MatStoreValues(), else NULL */
@@ -110,7 +110,7 @@ PETSC_INTERN PetscErrorCode HJMatCheckSetUp(Mat);
 PETSC_INTERN PetscErrorCode HJMatSumInfo(Mat, MatInfoType, PetscLogDouble entries, PetscLogDouble bytes, Mat aij, MatInfo *);
 /* An error where the user has an array; one that was given where the matrix lives; one from MatHJStencilGetArray() */
 PETSC_INTERN PetscErrorCode HJMatCheckArrays(Mat);
-PETSC_INTERN PetscErrorCode HJMatCheckLent(Mat);
+PETSC_INTERN PetscErrorCode HJMatCheckCheckedOut(Mat);
 PETSC_INTERN PetscErrorCode HJMatCheckGiven(Mat);
 /* DMCreateMatrix() puts DMDA's view there, which shows no storage: it is kept for views of all entries. Its load makes another type */
 PETSC_INTERN PetscErrorCode HJMatTakeView(Mat);
@@ -156,7 +156,7 @@ PETSC_INTERN PetscErrorCode HJCOODestroy(HJCOO **);
 PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 
 /* hjstorage.c */
-/* Star or box: slots, and what the doors need to know of them. There must be no coefficient yet */
+/* Star or box: slots, and what filling and reading need to know of them. There must be no coefficient yet */
 PETSC_INTERN PetscErrorCode HJMatSetShape(Mat, HJShape);
 /* Arrays on the host, whatever the storage was, to be changed there */
 PETSC_INTERN PetscErrorCode HJMatExpand(Mat);
@@ -174,7 +174,7 @@ PETSC_INTERN PetscErrorCode HJMatSetZero(Mat);
 /* The coefficients of another matrix of the same shape and grid, wherever they are valid */
 PETSC_INTERN PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to);
 
-/* hjassembly.c, hjcoo.c, hjdoors.c */
+/* hjassembly.c, hjcoo.c, hjsetvalues.c */
 PETSC_INTERN PetscErrorCode MatSetValues_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[],
                                                    InsertMode);
 PETSC_INTERN PetscErrorCode MatSetValuesLocal_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[],
@@ -187,7 +187,7 @@ PETSC_INTERN PetscErrorCode MatSetValuesCOO_HJStencil(Mat, const PetscScalar[], 
    ignored */
 PETSC_INTERN PetscErrorCode HJMatFindPlace(Mat, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point,
                                            PetscInt *slot);
-PETSC_INTERN PetscErrorCode HJMatComposeDoors(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode HJMatComposeSetValues(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatLoad_HJStencil(Mat, PetscViewer);
 
 /* hjops.c, hjzero.c, hjsor.c */
@@ -217,7 +217,7 @@ PETSC_INTERN PetscErrorCode HJMatFactorInvert(Mat F, Mat A, Mat aij);
 /* A product's; of its factors those that are of this room get AIJ copies */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil(Mat);
 
-/* hjtransfer.c */
+/* hjmattransfer.c */
 PETSC_INTERN PetscErrorCode HJTransferRegister(void);
 /* From now on interpolation from this DMDA, and from those that are coarsened or refined from it, is MATHJTRANSFER where it can be */
 PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
@@ -227,12 +227,12 @@ PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
 /* Collective. Whether the stencil matrix A lies on the grid that P interpolates to */
 PETSC_INTERN PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *is);
-PETSC_INTERN PetscErrorCode HJTransferHasWeights(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode HJTransferHasCoefficients(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
-PETSC_INTERN PetscErrorCode HJTransferGetWeighted(Mat, const HJArrayOps *, HJTransfers **);
+PETSC_INTERN PetscErrorCode HJTransferGetVariable(Mat, const HJArrayOps *, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode HJTransferGetSymmetric(Mat, PetscBool *);
 
-/* hjgalerkin.c */
+/* hjmatgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_HJStencil_HJTransfer(Mat);

@@ -133,7 +133,7 @@ PetscErrorCode HJMatExpand(Mat A)
   PetscCall(HJMatCheckSetUp(A));
   hj->changed = PETSC_TRUE;
   if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS && !hj->c.half && hj->valid == PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMatCheckLent(A));
+  PetscCall(HJMatCheckCheckedOut(A));
   PetscCall(HJMatExpandIn(A, &HJArraysHost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,12 +59,12 @@ static PetscErrorCode HJMatSendLater(Mat A, PetscInt row, PetscInt column, Petsc
   if (hj->drop_others || (v == 0.0 && mode == ADD_VALUES)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!A->nooffprocentries, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "Row %" PetscInt_FMT " is another rank's, and MAT_NO_OFF_PROC_ENTRIES promised that there are none; unset it", row);
-  if (!hj->travellers) PetscCall(PetscSegBufferCreate(sizeof(*e), 256, &hj->travellers));
-  PetscCall(PetscSegBufferGet(hj->travellers, 1, &e));
+  if (!hj->stash) PetscCall(PetscSegBufferCreate(sizeof(*e), 256, &hj->stash));
+  PetscCall(PetscSegBufferGet(hj->stash, 1, &e));
   e->row    = row;
   e->column = column;
   e->value  = v;
-  hj->ntravellers++;
+  hj->nstash++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,11 +98,11 @@ PetscErrorCode MatSetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
 static PetscErrorCode HJMatSetMappedValues(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
                                            const PetscScalar v[], InsertMode mode)
 {
-  PetscInt  few[256], *all = few;
+  PetscInt  on_stack[256], *all = on_stack;
   PetscInt *r, *c;
 
   PetscFunctionBegin;
-  if (m + n > (PetscInt)PETSC_STATIC_ARRAY_LENGTH(few)) PetscCall(PetscMalloc1(m + n, &all));
+  if (m + n > (PetscInt)PETSC_STATIC_ARRAY_LENGTH(on_stack)) PetscCall(PetscMalloc1(m + n, &all));
   r = all;
   c = all + m;
   if (A->rmap->mapping) PetscCall(ISLocalToGlobalMappingApply(A->rmap->mapping, m, rows, r));
@@ -110,7 +110,7 @@ static PetscErrorCode HJMatSetMappedValues(Mat A, PetscInt m, const PetscInt row
   if (A->cmap->mapping) PetscCall(ISLocalToGlobalMappingApply(A->cmap->mapping, n, columns, c));
   else PetscCall(PetscArraycpy(c, columns, n));
   PetscCall(MatSetValues_HJStencil(A, m, r, n, c, v, mode));
-  if (all != few) PetscCall(PetscFree(all));
+  if (all != on_stack) PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +185,7 @@ PetscErrorCode MatGetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
 }
 
 /* Sorted by owner; count[r] of rank r */
-static PetscErrorCode HJMatSortTravellers(const HJLayout *l, PetscInt n, const HJEntryIJV in[], HJEntryIJV out[], PetscInt first[])
+static PetscErrorCode HJMatSortStash(const HJLayout *l, PetscInt n, const HJEntryIJV in[], HJEntryIJV out[], PetscInt first[])
 {
   PetscInt at[3], *next;
 
@@ -212,7 +212,7 @@ static PetscErrorCode HJMatTravel(Mat A, PetscInt n, const HJEntryIJV mine[], Pe
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(n, &out, l->size + 1, &first, l->size, &to, l->size, &counts));
-  PetscCall(HJMatSortTravellers(l, n, mine, out, first));
+  PetscCall(HJMatSortStash(l, n, mine, out, first));
   for (PetscMPIInt r = 0; r < l->size; r++) {
     if (first[r + 1] == first[r]) continue;
     to[nto]       = r;
@@ -255,16 +255,16 @@ static PetscErrorCode HJMatDeliver(Mat A)
 
   PetscFunctionBegin;
   if (A->nooffprocentries || hj->layout.size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  say[0] = hj->ntravellers;
+  say[0] = hj->nstash;
   say[1] = A->insertmode == ADD_VALUES;
   say[2] = A->insertmode == INSERT_VALUES;
   PetscCallMPI(MPI_Allreduce(say, hear, 3, MPIU_INT, MPI_MAX, comm));
   PetscCheck(!hear[1] || !hear[2], comm, PETSC_ERR_ARG_WRONGSTATE,
              "Some ranks inserted values and others added; all must do the same between two assemblies");
   if (!hear[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  if (say[0]) PetscCall(PetscSegBufferExtractInPlace(hj->travellers, &mine));
+  if (say[0]) PetscCall(PetscSegBufferExtractInPlace(hj->stash, &mine));
   PetscCall(HJMatTravel(A, say[0], mine, &nreceived, &received));
-  hj->ntravellers = 0;
+  hj->nstash = 0;
   if (nreceived) PetscCall(HJMatExpand(A));
   for (PetscInt e = 0; e < nreceived; e++) {
     const HJEntryIJV *r = received + e;

@@ -5,7 +5,7 @@
 
 #include "mat/base/hjmat.h"
 #include "operator/hjtransfers.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 /* Coarse points around a fine one, at most */
 #define HJ_MAX_PARENTS 8
@@ -15,8 +15,8 @@ typedef struct {
   HJTransfer   transfer;
   HJTransfers *host, *device;    /* for vectors there; the first is made with the matrix, the other when it is first needed */
   PetscBool    host_only;        /* some rank has vectors that are bound to the CPU */
-  HJTransfers *weighted;         /* the one of the two whose weights the other copies; NULL: bilinear */
-  HJGalerkins *reader[2];        /* of the rows that weights came from, and of their symmetric part; made when they are first needed */
+  HJTransfers *variable;         /* the one of the two whose coefficients the other copies; NULL: bilinear */
+  HJGalerkins *reader[2];        /* of the rows that coefficients came from, and of their symmetric part; made when they are first needed */
   PetscBool    stars, symmetric; /* see HJMatTransferSetStars(), HJMatTransferSetSymmetric() */
   HJLayout     columns;
   Mat          aij; /* made when something needs rows as CSR */
@@ -27,7 +27,7 @@ typedef struct {
 /* Halo and backend for vectors in one memory. Collective where they are not there yet */
 PETSC_INTERN PetscErrorCode HJTransferGetOps(Mat, PetscBool device, HJTransfers **);
 /* To the object for another memory. Collective */
-PETSC_INTERN PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to);
+PETSC_INTERN PetscErrorCode HJTransferCopyCoefficients(const HJTransfers *from, HJTransfers *to);
 
 PETSC_INTERN PetscErrorCode MatGetRow_HJTransfer(Mat, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values);
 /* By AIJ, which is made when it is first needed */

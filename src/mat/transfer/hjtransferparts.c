@@ -1,17 +1,17 @@
 /*
-   What a MATHJTRANSFER is made of, for those who ask: its halo and backend in one memory, its grids, its weights.
+   What a MATHJTRANSFER is made of, for those who ask: its halo and backend in one memory, its grids, its coefficients.
 */
 #include "hjtransferimpl.h"
 
-PetscErrorCode HJTransferCopyWeights(const HJTransfers *from, HJTransfers *to)
+PetscErrorCode HJTransferCopyCoefficients(const HJTransfers *from, HJTransfers *to)
 {
   const PetscCount n = HJColumnsSlots(&from->transfer) * HJBoxSize(&from->transfer.coarse.owned);
   PetscScalar     *host;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &host));
-  PetscCall(from->ops->copy(NULL, host, from->weight, n));
-  PetscCall(HJTransfersSetWeights(to, host));
+  PetscCall(from->ops->copy(NULL, host, from->coefficient, n));
+  PetscCall(HJTransfersSetCoefficients(to, host));
   PetscCall(PetscFree(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -31,7 +31,7 @@ PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
     PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
     PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
   }
-  if (tr->weighted && !(*here)->weight) PetscCall(HJTransferCopyWeights(tr->weighted, *here));
+  if (tr->variable && !(*here)->coefficient) PetscCall(HJTransferCopyCoefficients(tr->variable, *here));
   *op = *here;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -57,18 +57,18 @@ PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferHasWeights(Mat P, PetscBool *has)
+PetscErrorCode HJTransferHasCoefficients(Mat P, PetscBool *has)
 {
   PetscFunctionBegin;
-  *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->weighted;
+  *has = (PetscBool) !!((Mat_HJTransfer *)P->data)->variable;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferGetWeighted(Mat P, const HJArrayOps *ops, HJTransfers **op)
+PetscErrorCode HJTransferGetVariable(Mat P, const HJArrayOps *ops, HJTransfers **op)
 {
   PetscFunctionBegin;
   *op = NULL;
-  if (((Mat_HJTransfer *)P->data)->weighted) PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), op));
+  if (((Mat_HJTransfer *)P->data)->variable) PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -22,7 +22,8 @@ static void HJRowAdd(PetscInt *n, PetscInt *columns, PetscScalar *values, PetscI
 }
 
 /* What a coarse point gives to a fine one, both by their global coordinates; false: there is no such coarse point */
-static PetscBool HJTransferWeight(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3], PetscScalar *v)
+static PetscBool HJTransferCoefficient(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3],
+                                       PetscScalar *v)
 {
   PetscInt c[3];
   int      p[3];
@@ -43,8 +44,8 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
   Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
   const HJTransfer *t    = &tr->transfer;
   PetscInt          left = row - P->rmap->rstart, first[3], number[3], place[3], count = 0;
-  PetscReal         weight = 1.0;
-  HJColumns         w      = {.nslots = 0};
+  PetscReal         coefficient = 1.0;
+  HJColumns         w           = {.nslots = 0};
 
   PetscFunctionBegin;
   PetscCheck(left >= 0 && left < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -57,23 +58,23 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
     place[d]  = at;
     first[d]  = at / t->factor[d];
     number[d] = at % t->factor[d] ? 2 : 1;
-    if (number[d] == 2) weight *= 0.5;
+    if (number[d] == 2) coefficient *= 0.5;
     if (HJTransferHangs(t, d) && at == t->fine.N[d] - 1) {
       number[d] = 1;
-      weight *= 2.0 * t->last[d];
+      coefficient *= 2.0 * t->last[d];
     }
   }
-  if (tr->weighted) {
-    PetscCheck(tr->host && tr->host->weight, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+  if (tr->variable) {
+    PetscCheck(tr->host && tr->host->coefficient, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "The weights of this interpolation are on the GPU alone; call MatConvert() to " MATAIJ " for its rows");
-    w = HJColumnsSet(t, &tr->host->ghosts[0].shell, tr->host->weight, tr->host->weight_ghost);
+    w = HJColumnsSet(t, &tr->host->ghosts[0].shell, tr->host->coefficient, tr->host->coefficient_ghost);
   }
   for (PetscInt c = 0; c < number[0] * number[1] * number[2]; c++) {
     const PetscInt at[3] = {first[0] + c % number[0], first[1] + c / number[0] % number[1], first[2] + c / number[0] / number[1]};
 
-    PetscScalar v = weight;
+    PetscScalar v = coefficient;
 
-    if (tr->weighted && !HJTransferWeight(t, &w, place, at, &v)) continue;
+    if (tr->variable && !HJTransferCoefficient(t, &w, place, at, &v)) continue;
     HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), v);
   }
   *n = count;
@@ -130,7 +131,7 @@ PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
 
   PetscFunctionBegin;
   if (!tr->aij) {
-    if (tr->weighted) PetscCall(HJTransferGetOps(P, PETSC_FALSE, &host));
+    if (tr->variable) PetscCall(HJTransferGetOps(P, PETSC_FALSE, &host));
     PetscCall(PetscInfo(P, "The interpolation is also kept as AIJ, for an operation that needs its rows\n"));
     PetscCall(HJTransferCreateAIJ(P, MATAIJ, &tr->aij));
   }

@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
 }
 
 /* The tiles of a part: the interior is those that touch no end of the owned box */
-static long long HJProductSetTiles(HJProductPart part, int dim, const int width[3], const int size[3], const int warps[3],
+static long long HJProductSetTiles(HJProductRegion region, int dim, const int width[3], const int size[3], const int warps[3],
                                    HJProductTiles *t)
 {
   int  lo[3] = {0, 0, 0}, n[3];
@@ -278,11 +278,11 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
     t->first[t->n + 1] = t->first[t->n] + blocks;
     t->n++;
   };
-  if (part == HJ_PRODUCT_ALL) add();
-  for (int d = dim - 1; d >= 0 && part != HJ_PRODUCT_ALL && !empty; d--) {
+  if (region == HJ_PRODUCT_ALL) add();
+  for (int d = dim - 1; d >= 0 && region != HJ_PRODUCT_ALL && !empty; d--) {
     const int all = n[d];
 
-    for (int side = 0; side < PetscMin(all, 2) && part == HJ_PRODUCT_BOUNDARY; side++) {
+    for (int side = 0; side < PetscMin(all, 2) && region == HJ_PRODUCT_BOUNDARY; side++) {
       lo[d] = side ? all - 1 : 0;
       n[d]  = 1;
       add();
@@ -291,7 +291,7 @@ static long long HJProductSetTiles(HJProductPart part, int dim, const int width[
     n[d]  = all - 2;
     empty = n[d] <= 0;
   }
-  if (part == HJ_PRODUCT_INTERIOR && !empty) add();
+  if (region == HJ_PRODUCT_INTERIOR && !empty) add();
   return t->first[t->n];
 }
 
@@ -324,12 +324,12 @@ template <int DIM, bool BOX, int READ> struct HJProductShape {
 };
 
 template <int DIM, bool BOX, int READ>
-static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductPart part, bool exchanged, cudaStream_t stream)
+static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, bool exchanged, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
   const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
   HJProductTiles                         tiles;
-  const long long                        blocks = HJProductSetTiles(part, DIM, p.width, size, warps, &tiles);
+  const long long                        blocks = HJProductSetTiles(region, DIM, p.width, size, warps, &tiles);
   HJLaunch                               how    = {};
   void                                  *args[] = {&p, &tiles};
 
@@ -337,7 +337,7 @@ static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductPart part, bool 
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %lld points, too many for one launch: use more ranks",
              p.npoints);
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
-  tiles.exchanged = exchanged && part == HJ_PRODUCT_ALL;
+  tiles.exchanged = exchanged && region == HJ_PRODUCT_ALL;
   tiles.shift     = tiles.exchanged ? (unsigned)(blocks / HJProductLayers<DIM>(tiles, warps)) : 0;
   how.grid        = dim3((unsigned)blocks);
   how.block       = dim3(32 * S::WX * S::WY * S::WZ);
@@ -468,11 +468,11 @@ static PetscErrorCode HJProductMultiply(const HJDevice *, cudaStream_t stream, c
   PetscCall(HJProductGetArgs(p, &args));
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
-    if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->part, p->exchanged, stream)));    \
+    if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->region, p->exchanged, stream)));  \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
-      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->part, p->exchanged, stream)));                                  \
-    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->part, p->exchanged, stream)));                 \
-    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->part, p->exchanged, stream)));                                   \
+      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->region, p->exchanged, stream)));                                \
+    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->region, p->exchanged, stream)));               \
+    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->region, p->exchanged, stream)));                                 \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne
@@ -506,7 +506,7 @@ PetscErrorCode HJProductTranspose_CUDA(const HJProduct *p)
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->part == HJ_PRODUCT_RETURNS) {
+  if (p->region == HJ_PRODUCT_RETURNS) {
     const PetscInt blocks = (p->returns->n + HJ_PRODUCT_THREADS - 1) / HJ_PRODUCT_THREADS;
 
     if (blocks) HJProductReturns_Kernel<<<(unsigned)blocks, HJ_PRODUCT_THREADS, 0, stream>>>(*p->returns, p->y);

@@ -44,7 +44,7 @@ template <int P, int O, int STRIDE> __device__ __forceinline__ void HJGalerkinSp
 /* Where the rows around a coarse point are: beside it in a direction, and what they weigh */
 typedef struct {
   int    at[3];
-  double weight[3];       /* 0 where there is no such point */
+  double coefficient[3];  /* 0 where there is no such point */
   double near[2], far[2]; /* see HJGalerkinSides */
 } HJGalerkinPlace;
 
@@ -61,8 +61,8 @@ template <bool ENDS> __device__ __forceinline__ HJGalerkinPlace HJGalerkinPlaceO
   for (int p = -1; p <= 1; p++) {
     const bool there = p == 0 || (g.factor[d] == 2 && f + p >= g.points.lo[d] && f + p < g.points.hi[d]);
 
-    place.at[p + 1]     = there ? f + p : f;
-    place.weight[p + 1] = !there ? 0.0 : p == 0 ? 1.0 : ENDS ? sides.own[p > 0] : 0.5;
+    place.at[p + 1]          = there ? f + p : f;
+    place.coefficient[p + 1] = !there ? 0.0 : p == 0 ? 1.0 : ENDS ? sides.own[p > 0] : 0.5;
   }
 #pragma unroll
   for (int side = 0; side < 2; side++) {
@@ -96,14 +96,14 @@ __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const 
 
   if constexpr (slot >= 0) {
     const double *a      = ANY ? NULL : g.value + g.begin[slot] + line + x.at[1];
-    const double  before = x.weight[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
+    const double  before = x.coefficient[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
     const double  here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
-    const double  after  = x.weight[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
+    const double  after  = x.coefficient[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
 
     /* an entry that leads to a place beside the coarse point: below it or above */
-    HJGalerkinSpread<-1, OX, 1>(x.weight[0] * before, x.near[0], x.far[0], c);
+    HJGalerkinSpread<-1, OX, 1>(x.coefficient[0] * before, x.near[0], x.far[0], c);
     HJGalerkinSpread<0, OX, 1>(here, x.near[OX > 0], x.far[OX > 0], c);
-    HJGalerkinSpread<1, OX, 1>(x.weight[2] * after, x.near[1], x.far[1], c);
+    HJGalerkinSpread<1, OX, 1>(x.coefficient[2] * after, x.near[1], x.far[1], c);
   }
 }
 
@@ -112,18 +112,18 @@ template <int DIM, bool BOX, bool ANY, int PY, int OY, int OZ>
 __device__ __forceinline__ void HJGalerkinAlongY(const HJGalerkinArgs &g, const HJGalerkinPlace &x, const HJGalerkinPlace &y, int k,
                                                  double *sums)
 {
-  const int       j      = y.at[PY + 1];
-  const long long line   = ((long long)k * g.nf[1] + j) * g.nf[0];
-  const double    weight = y.weight[PY + 1];
-  double          c[3]   = {0.0, 0.0, 0.0};
+  const int       j           = y.at[PY + 1];
+  const long long line        = ((long long)k * g.nf[1] + j) * g.nf[0];
+  const double    coefficient = y.coefficient[PY + 1];
+  double          c[3]        = {0.0, 0.0, 0.0};
 
   HJGalerkinAlongX<DIM, BOX, ANY, -1, OY, OZ>(g, x, j, k, line, c);
   HJGalerkinAlongX<DIM, BOX, ANY, 0, OY, OZ>(g, x, j, k, line, c);
   HJGalerkinAlongX<DIM, BOX, ANY, 1, OY, OZ>(g, x, j, k, line, c);
 #pragma unroll
   for (int cx = 0; cx < 3; cx++) {
-    if (DIM == 1) sums[cx] += weight * c[cx];
-    else HJGalerkinSpread<PY, OY, 3>(weight * c[cx], y.near[PY + OY > 0], y.far[PY + OY > 0], sums + cx);
+    if (DIM == 1) sums[cx] += coefficient * c[cx];
+    else HJGalerkinSpread<PY, OY, 3>(coefficient * c[cx], y.near[PY + OY > 0], y.far[PY + OY > 0], sums + cx);
   }
 }
 
@@ -152,7 +152,7 @@ __device__ __forceinline__ void HJGalerkinAlongZ(const HJGalerkinSides &z, int p
 {
 #pragma unroll
   for (int cz = 0; cz < 3; cz++) {
-    const double w = HJGalerkinWeight(&z, p, o, cz - 1);
+    const double w = HJGalerkinCoefficient(&z, p, o, cz - 1);
 
     if (w == 0.0) continue;
 #pragma unroll

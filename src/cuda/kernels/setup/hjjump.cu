@@ -1,11 +1,11 @@
 /*
-   How much couplings jump between coarse points, as HJJumpFind() of core/hjweights.h says, of one symmetric matrix of arrays on a grid of
-   one rank that is refined in all directions: a thread does fine points between two coarse ones, with every offset known to the compiler.
-   All points that it looks at lie inside the domain, as entries that lead outside are 0.
+   How much couplings jump between coarse points, as HJJumpFind() of core/hjinterpolation.h says, of one symmetric matrix of arrays on a
+   grid of one rank that is refined in all directions: a thread does fine points between two coarse ones, with every offset known to the
+   compiler. All points that it looks at lie inside the domain, as entries that lead outside are 0.
 */
 #include "cuda/kernels/sweep/hjpoints.cuh"
-#include "core/hjweights.h"
-#include "hjweights_cuda.h"
+#include "core/hjinterpolation.h"
+#include "hjinterpolation_cuda.h"
 #include <utility>
 
 typedef struct {
@@ -132,7 +132,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_JUMP_THREADS, 
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);
 }
 
-bool HJJumpArraysTakes(const HJWeightsFill *f)
+bool HJJumpArraysTakes(const HJInterpolationFill *f)
 {
   bool takes = !f->coupling && f->a == f->symmetric && f->a->storage == HJ_COEFFICIENTS_ARRAYS && !HJGridHasNeighbors(&f->t->fine);
 
@@ -140,7 +140,7 @@ bool HJJumpArraysTakes(const HJWeightsFill *f)
   return takes;
 }
 
-PetscErrorCode HJJumpArraysLaunch(const HJDevice *device, const HJWeightsFill *f, cudaStream_t stream, void *jump)
+PetscErrorCode HJJumpArraysLaunch(const HJDevice *device, const HJInterpolationFill *f, cudaStream_t stream, void *jump)
 {
   const HJColumns w     = HJColumnsSet(f->t, NULL, NULL, NULL);
   const int       lines = HJ_JUMP_THREADS / HJ_JUMP_WIDTH;

@@ -13,7 +13,7 @@ typedef struct {
   int                  storage;
   const double        *value, *rows;
   const unsigned char *index;
-  HJMeasurePart       *part; /* [blocks] */
+  HJMeasurePart       *partial; /* [blocks] */
   double               row[HJ_MAX_SLOTS];
 } HJMeasureArgs;
 
@@ -48,7 +48,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREAD
 
     HJMeasurePoint(&mine, &row, DIM, ends);
   }
-  HJMeasurePut((int)threadIdx.x, &mine, &p.part[blockIdx.x]);
+  HJMeasurePut((int)threadIdx.x, &mine, &p.partial[blockIdx.x]);
 }
 
 static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
@@ -79,23 +79,23 @@ PetscErrorCode HJMeasure_CUDA(HJMeasure *m)
   const HJCoefficients *a      = m->a;
   HJMeasureArgs         p      = HJMeasureArgsOf(m);
   const int             blocks = (int)PetscMin((p.npoints + HJ_MEASURE_THREADS - 1) / HJ_MEASURE_THREADS, HJ_MEASURE_BLOCKS);
-  HJMeasurePart         part[HJ_MEASURE_BLOCKS];
+  HJMeasurePart         partial[HJ_MEASURE_BLOCKS];
   cudaStream_t          stream;
 
   PetscFunctionBegin;
-  HJMeasureSum(0, part, m);
+  HJMeasureSum(0, partial, m);
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, blocks * sizeof(*part), (void **)&p.part));
+  PetscCall(HJScratchAlloc(stream, blocks * sizeof(*partial), (void **)&p.partial));
   if (a->dim == 1) HJMeasure_Kernel<1, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->dim == 2 && a->shape == HJ_STAR) HJMeasure_Kernel<2, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->dim == 2) HJMeasure_Kernel<2, true><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else if (a->shape == HJ_STAR) HJMeasure_Kernel<3, false><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   else HJMeasure_Kernel<3, true><<<blocks, HJ_MEASURE_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(part, p.part, blocks * sizeof(*part), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(partial, p.partial, blocks * sizeof(*partial), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, p.part));
-  HJMeasureSum(blocks, part, m);
+  PetscCall(HJScratchFree(stream, p.partial));
+  HJMeasureSum(blocks, partial, m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

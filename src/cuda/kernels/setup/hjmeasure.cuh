@@ -59,14 +59,14 @@ static __device__ __forceinline__ void HJMeasurePut(int thread, const HJMeasureP
 }
 
 /* What the blocks found */
-static inline void HJMeasureSum(int blocks, const HJMeasurePart part[], HJMeasure *m)
+static inline void HJMeasureSum(int blocks, const HJMeasurePart partial[], HJMeasure *m)
 {
   m->sums    = HJMeasureSums();
   m->largest = m->alone = m->coupled = 0.0;
   for (int b = 0; b < blocks; b++) {
-    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&part[b].sums)[s];
-    m->largest = PetscMax(m->largest, part[b].largest);
-    m->alone   = PetscMax(m->alone, part[b].alone);
-    m->coupled = PetscMax(m->coupled, part[b].coupled);
+    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&partial[b].sums)[s];
+    m->largest = PetscMax(m->largest, partial[b].largest);
+    m->alone   = PetscMax(m->alone, partial[b].alone);
+    m->coupled = PetscMax(m->coupled, partial[b].coupled);
   }
 }

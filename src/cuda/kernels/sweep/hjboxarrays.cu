@@ -91,7 +91,7 @@ static bool HJBoxArraysSweeps(const HJAsk *ask)
 /* A half has no points beyond the owned ones, see HJCoefficients */
 static bool HJBoxArraysMultiplies(const HJProduct *p)
 {
-  return p->a->half && p->a->dim == 3 && p->a->shape == HJ_BOX && p->part == HJ_PRODUCT_ALL && p->shell->width[1] <= HJ_BOXARRAYS_LINES &&
+  return p->a->half && p->a->dim == 3 && p->a->shape == HJ_BOX && p->region == HJ_PRODUCT_ALL && p->shell->width[1] <= HJ_BOXARRAYS_LINES &&
          p->shell->width[2] <= 65535;
 }
 

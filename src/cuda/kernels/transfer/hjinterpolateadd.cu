@@ -4,7 +4,7 @@
    registers, so that many threads wait for memory at once.
 */
 #include "cuda/kernels/hjfamilies.h"
-#include "hjtransfer.h"
+#include "hjtransfer_cuda.h"
 #include "core/hjrestriction.h"
 
 typedef struct {

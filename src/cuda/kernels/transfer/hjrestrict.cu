@@ -287,7 +287,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   }
 };
 
-/* A coarse point of a tile in each of its planes: the place of its own sum, the ways to those around it and their weights, 0 without
+/* A coarse point of a tile in each of its planes: the place of its own sum, the ways to those around it and their coefficients, 0 without
    refinement */
 struct HJRestrictOutput {
   int    at, to, way[2];

@@ -7,7 +7,7 @@
    that all is asked before threads without a point end.
 */
 #include "cuda/kernels/hjfamilies.h"
-#include "hjtransfer.h"
+#include "hjtransfer_cuda.h"
 
 /* Directions: x, middle, slowest */
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
   int           blocks[2], groups; /* blocks in the first two directions; of the slowest, which a thread does at once */
   int           first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
   int           hanging[3];        /* see HJTransferHanging() */
-  double        weight[3];         /* of the fine point that hangs */
+  double        coefficient[3];    /* of the fine point that hangs */
   bool          exchanged;         /* what reads no ghosts need not wait for the kernel before */
 } HJTransferArgs;
 
@@ -83,7 +83,7 @@ static __device__ __forceinline__ int HJTransferAbove(const HJTransferArgs &p, i
 /* What a fine point has of these two places */
 static __device__ __forceinline__ double HJTransferShare(const HJTransferArgs &p, int d, int fine)
 {
-  return fine == p.hanging[d] ? 0.5 * p.weight[d] : 0.5;
+  return fine == p.hanging[d] ? 0.5 * p.coefficient[d] : 0.5;
 }
 
 /* The fine points above R coarse planes from plane on, and below the next plane */
@@ -107,7 +107,7 @@ __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int
   for (int r = 0; r <= R; r++) {
     const int s = plane + r;
 
-    h[r] = r ? (2.0 * p.weight[2] - 1.0) * h[r - 1] : 0.0; /* of the plane above one that hangs: the mean is then its weight's */
+    h[r] = r ? (2.0 * p.coefficient[2] - 1.0) * h[r - 1] : 0.0; /* of the plane above one that hangs: the mean is then its coefficient's */
     if (s > p.last || (r == R && !p.two[2])) continue;
     h[r] = wi * (HJTransferAt<INSIDE>(p, i0, m0, s) + HJTransferAt<INSIDE>(p, i1, m0, s));
     if (THREE) h[r] = wm * (h[r] + wi * (HJTransferAt<INSIDE>(p, i0, m1, s) + HJTransferAt<INSIDE>(p, i1, m1, s)));
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
   }
 }
 
-/* Where the neighbours of a fine point are along a direction, and their weights: 0 outside the domain */
+/* Where the neighbours of a fine point are along a direction, and their coefficients: 0 outside the domain */
 typedef struct {
   int    lo, hi;
   double wlo, whi;
@@ -165,7 +165,7 @@ static __device__ __forceinline__ HJTransferSpan HJTransferGetSpan(const HJTrans
   span.lo  = below ? fine - 1 : fine;
   span.hi  = above ? fine + 1 : fine;
   span.wlo = below ? 0.5 : 0.0;
-  span.whi = !above ? 0.0 : fine + 1 == p.hanging[d] ? p.weight[d] : 0.5;
+  span.whi = !above ? 0.0 : fine + 1 == p.hanging[d] ? p.coefficient[d] : 0.5;
   return span;
 }
 
@@ -207,7 +207,7 @@ __device__ __forceinline__ void HJGatherPoints(const HJTransferArgs &p, int i, i
     const double here  = HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s);
     const double above = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s + 1) : 0.0;
 
-    p.y[at] = b + here + 0.5 * below + (s + 1 == p.hanging[2] ? p.weight[2] : 0.5) * above;
+    p.y[at] = b + here + 0.5 * below + (s + 1 == p.hanging[2] ? p.coefficient[2] : 0.5) * above;
     below   = above;
   }
 }
@@ -294,12 +294,12 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   p.domain    = HJTransferBox(domain, dim);
   p.exchanged = t->exchanged;
   for (int d = 0; d < 3; d++) {
-    p.n[d]       = HJDWidth(to, d);
-    p.w[d]       = HJDWidth(own, d);
-    p.shift[d]   = (int)HJTransferShift(t->transfer, from[d]);
-    p.two[d]     = t->transfer->factor[from[d]] == 2;
-    p.hanging[d] = (int)HJTransferHanging(t->transfer, from[d]);
-    p.weight[d]  = t->transfer->last[from[d]];
+    p.n[d]           = HJDWidth(to, d);
+    p.w[d]           = HJDWidth(own, d);
+    p.shift[d]       = (int)HJTransferShift(t->transfer, from[d]);
+    p.two[d]         = t->transfer->factor[from[d]] == 2;
+    p.hanging[d]     = (int)HJTransferHanging(t->transfer, from[d]);
+    p.coefficient[d] = t->transfer->last[from[d]];
     for (int side = 0; side < 2; side++) {
       p.box[d][side] = HJTransferBox(&t->shell->box[from[d]][side], dim);
       p.at[d][side]  = t->shell->at[from[d]][side];

@@ -41,17 +41,17 @@ PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExc
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, HJCoefficients *coarse);
-/* The same with weights of their own at every point, which the transfers have in that memory */
-PETSC_INTERN PetscErrorCode HJGalerkinsWeighted(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
+/* The same with coefficients of their own at every point, which the transfers have in that memory */
+PETSC_INTERN PetscErrorCode HJGalerkinsVariable(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
                                                 HJCoefficients *coarse);
 /*
    Collective. How coefficients and their symmetric part jump, which may be the same; where it is not two objects hold their ghosts. The
-   jump is that of all ranks. Where its largest value is more than limit the transfers get weights from them, else they have none
+   jump is that of all ranks. Where its largest value is more than limit the transfers get coefficients from them, else they have none
 */
-PETSC_INTERN PetscErrorCode HJGalerkinsWeights(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], HJTransfers *,
-                                               PetscReal limit, HJJump *);
-/* Collective. The same as rows, from rows on the host; few is false, and there are none, where some rank has too many */
-PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *few, HJGalerkinRows *);
+PETSC_INTERN PetscErrorCode HJGalerkinsInterpolation(HJGalerkins *[2], const HJArrayOps *, const HJCoefficients *const[2], HJTransfers *,
+                                                     PetscReal limit, HJJump *);
+/* Collective. The same as rows, from rows on the host; rows_fit is false, and there are none, where some rank has too many */
+PETSC_INTERN PetscErrorCode HJGalerkinsFindRows(HJGalerkins *, const HJCoefficients *, PetscBool *rows_fit, HJGalerkinRows *);
 /* Collective. Coefficients of the shell, see HJGalerkin */
 PETSC_INTERN PetscErrorCode HJGalerkinsGetGhosts(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const PetscScalar **);
 PETSC_INTERN size_t         HJGalerkinsBytes(const HJGalerkins *);

@@ -1,6 +1,6 @@
 /*
-   Interpolation weights from the rows of a matrix (black box multigrid, Dendy 1982), as columns of the interpolation, and Galerkin products
-   with them. What a coarse point's column and a coarse entry are is defined here, for the host and for devices. Decides nothing.
+   Interpolation coefficients from the rows of a matrix (black box multigrid, Dendy 1982), as columns of the interpolation, and Galerkin
+   products with them. What a coarse point's column and a coarse entry are is defined here, for the host and for devices. Decides nothing.
 */
 #pragma once
 
@@ -26,10 +26,10 @@ typedef struct {
   int                step[3];            /* see HJColumnsSlot(); 0 where the factor is 1 */
   PetscInt           nc[3];              /* owned coarse points */
   HJBox              domain;             /* of the coarse grid */
-  HJBox              points;             /* of the fine grid, see HJTransfer: those that have weights */
+  HJBox              points;             /* of the fine grid, see HJTransfer: those that have coefficients */
   HJBox              inner;              /* the coarse points between which jumps count, see HJColumnsInner() */
   PetscCount         n;
-  const PetscScalar *weight, *ghost; /* ghost: [nslots][shell.size] */
+  const PetscScalar *coefficient, *ghost; /* ghost: [nslots][shell.size] */
   HJShell            shell;
 } HJColumns;
 
@@ -49,37 +49,37 @@ typedef struct {
 } HJFine;
 
 /*
-   The fine points p whose weights are looked for, those next to coarse ones first, and what each entry of their rows is to them: it leads
-   to a point that has the weight of slot use from the same coarse point, or HJ_WEIGHT_ALONG, HJ_WEIGHT_AWAY
+   The fine points p whose coefficients are looked for, those next to coarse ones first, and what each entry of their rows is to them: it
+   leads to a point that has the coefficient of slot use from the same coarse point, or HJ_INTERPOLATION_ALONG, HJ_INTERPOLATION_AWAY
 */
-#define HJ_WEIGHT_ALONG -1 /* to one in the same place of the directions of p */
-#define HJ_WEIGHT_AWAY  -2 /* nearer to other coarse points */
+#define HJ_INTERPOLATION_ALONG -1 /* to one in the same place of the directions of p */
+#define HJ_INTERPOLATION_AWAY  -2 /* nearer to other coarse points */
 
 typedef struct {
   PetscInt    np;
-  signed char p[26][3], far[26], slot[26]; /* far: directions of p; slot: of its weight */
+  signed char p[26][3], far[26], slot[26]; /* far: directions of p; slot: of its coefficient */
   signed char use[26][HJ_MAX_SLOTS];
-} HJWeightPlan;
+} HJInterpolationPlan;
 
 /*
-   The backend's couplings(), jump() and weights(): of the fine points next to the owned coarse points to these, [2 a refined
+   The backend's couplings(), jump() and coefficients(): of the fine points next to the owned coarse points to these, [2 a refined
    direction][owned coarse points]; then, from couplings with their ghosts, how much they jump; columns. On a rank that has the whole grid,
    which is not periodic, jump() needs no couplings: NULL
 */
-struct _n_HJWeightsFill {
+struct _n_HJInterpolationFill {
   const HJTransfer     *t;
   const HJShell        *shell, *coarse_shell; /* HJGalerkinShellSet()'s; that of the couplings' ghosts */
-  const HJCoefficients *a, *symmetric; /* rows say which are a diagonal alone; weights come from the symmetric part, which may be a */
+  const HJCoefficients *a, *symmetric; /* rows say which are a diagonal alone; coefficients come from the symmetric part, which may be a */
   const PetscScalar    *ghost, *symmetric_ghost; /* as HJGalerkin's */
   PetscScalar          *coupling, *coupling_ghost;
-  PetscScalar          *weight; /* [nslots][owned coarse points] */
-  HJJump               *jump;   /* out, of this rank */
+  PetscScalar          *coefficient; /* [nslots][owned coarse points] */
+  HJJump               *jump;        /* out, of this rank */
 };
 
-/* Arrays of the weights of a transfer */
+/* Arrays of the coefficients of a transfer */
 PETSC_INTERN PetscInt  HJColumnsSlots(const HJTransfer *);
-PETSC_INTERN HJColumns HJColumnsSet(const HJTransfer *, const HJShell *, const PetscScalar *weight, const PetscScalar *ghost);
-PETSC_INTERN void      HJWeightPlanSet(const HJColumns *, const HJFine *, HJWeightPlan *);
+PETSC_INTERN HJColumns HJColumnsSet(const HJTransfer *, const HJShell *, const PetscScalar *coefficient, const PetscScalar *ghost);
+PETSC_INTERN void      HJInterpolationPlanSet(const HJColumns *, const HJFine *, HJInterpolationPlan *);
 PETSC_INTERN HJFine    HJFineSet(const HJTransfer *, const HJShell *, const HJCoefficients *, const PetscScalar *ghost);
 
 static inline HJ_HOST_DEVICE PetscInt HJColumnsSlot(const HJColumns *w, int px, int py, int pz)
@@ -105,7 +105,7 @@ static inline HJ_HOST_DEVICE PetscInt HJColumnsStep(const HJColumns *w, int d, P
   return to < w->points.lo[d] || to >= w->points.hi[d] ? 1 : w->factor[d];
 }
 
-/* A column: the weight of a slot is at[slot * stride] */
+/* A column: the coefficient of a slot is at[slot * stride] */
 typedef struct {
   const PetscScalar *at;
   PetscCount         stride;
@@ -117,7 +117,7 @@ static inline HJ_HOST_DEVICE HJColumn HJColumnsAt(const HJColumns *w, PetscInt i
   const PetscBool owned = (PetscBool)(i >= 0 && i < w->nc[0] && j >= 0 && j < w->nc[1] && k >= 0 && k < w->nc[2]);
   HJColumn        c;
 
-  c.at     = owned ? w->weight + ((PetscCount)k * w->nc[1] + j) * w->nc[0] + i : w->ghost + HJShellIndex(&w->shell, i, j, k);
+  c.at     = owned ? w->coefficient + ((PetscCount)k * w->nc[1] + j) * w->nc[0] + i : w->ghost + HJShellIndex(&w->shell, i, j, k);
   c.stride = owned ? w->n : w->shell.size;
   return c;
 }
@@ -282,37 +282,38 @@ static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFi
   }
 }
 
-/* What a fine row says about the weight from coarse point c, which the point lies p beside */
+/* What a fine row says about the coefficient from coarse point c, which the point lies p beside */
 typedef struct {
-  PetscReal near;        /* positive couplings to points nearer to c, times the weights that c gives to them */
+  PetscReal near;        /* positive couplings to points nearer to c, times the coefficients that c gives to them */
   PetscReal all, centre; /* couplings to all points in other places of the directions of p; the row's diagonal less those to others */
   PetscReal repelled;    /* what negative ones take away from all */
   PetscReal size, sign;  /* of the diagonal */
   PetscBool couples;     /* the row is not a diagonal alone */
-} HJWeightSums;
+} HJInterpolationSums;
 
 /*
    Directions in which the fine point lies on a coarse line are summed over: what is left couples it to the points between its parents.
    Galerkin products of coefficients that jump have negative couplings, large ones too: no point takes its value from these, for then it
    would be of no sign and of any size, and jumps would grow from grid to grid
 */
-static inline HJ_HOST_DEVICE HJWeightSums HJWeightSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[], HJColumn column)
+static inline HJ_HOST_DEVICE HJInterpolationSums HJInterpolationSumsOf(const HJFine *a, const HJFineRow *r, const signed char use[],
+                                                                       HJColumn column)
 {
-  const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
-  HJWeightSums    s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, sign, PETSC_FALSE};
+  const PetscReal     diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
+  HJInterpolationSums s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, sign, PETSC_FALSE};
 
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
     const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
 
     if (e == 0.0) continue;
     s.couples = PETSC_TRUE;
-    if (use[slot] == HJ_WEIGHT_ALONG) {
+    if (use[slot] == HJ_INTERPOLATION_ALONG) {
       s.centre += e;
       continue;
     }
     s.all -= e;
     if (e > 0.0) s.repelled += e;
-    else if (use[slot] != HJ_WEIGHT_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
+    else if (use[slot] != HJ_INTERPOLATION_AWAY) s.near -= e * PetscRealPart(column.at[use[slot] * column.stride]);
   }
   return s;
 }
@@ -420,8 +421,8 @@ static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *r
 }
 
 /* Of a point between two coarse ones, in direction d: by how strongly it is coupled to them. The row's sum counts where it is positive */
-static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
-                                                       PetscInt k, const HJWeightSums *s)
+static inline HJ_HOST_DEVICE PetscReal HJInterpolationBetween(const HJColumns *couplings, int d, const int p[3], PetscInt i, PetscInt j,
+                                                              PetscInt k, const HJInterpolationSums *s)
 {
   const PetscInt c[3] = {i, j, k};
   PetscReal      own, other, share = 1.0;
@@ -433,8 +434,8 @@ static inline HJ_HOST_DEVICE PetscReal HJWeightBetween(const HJColumns *coupling
 }
 
 /* The column of an owned coarse point into to[slot * n] */
-static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJWeightPlan *plan, const HJFine *rows,
-                                               const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
+static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJInterpolationPlan *plan,
+                                               const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
@@ -443,15 +444,15 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
 
   to[0] = centre;
   for (PetscInt m = 0; m < plan->np; m++) {
-    const int    p[3] = {plan->p[m][0], plan->p[m][1], plan->p[m][2]}, far = plan->far[m];
-    PetscScalar *here = to + plan->slot[m] * w->n;
-    HJFineRow    own;
-    HJWeightSums s;
+    const int           p[3] = {plan->p[m][0], plan->p[m][1], plan->p[m][2]}, far = plan->far[m];
+    PetscScalar        *here = to + plan->slot[m] * w->n;
+    HJFineRow           own;
+    HJInterpolationSums s;
 
     *here = 0.0;
     if (centre == 0.0 || !HJPointInside(&w->points, at[0] + p[0], at[1] + p[1], at[2] + p[2])) continue;
     r = HJFineRowAt(a, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-    s = HJWeightSumsOf(a, &r, plan->use[m], column);
+    s = HJInterpolationSumsOf(a, &r, plan->use[m], column);
     if (a == rows) {
       if (!s.couples) continue;
     } else {
@@ -460,7 +461,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
       s.centre = s.all + s.sign * HJFineRowSum(rows, &own, a, &r);
     }
     if (far == 1) {
-      *here = HJWeightBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
+      *here = HJInterpolationBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
     } else {
       const PetscReal denominator = PetscMax(s.all, s.centre) + s.repelled; /* so that constants are never exceeded */
 
@@ -477,7 +478,7 @@ static inline HJ_HOST_DEVICE int HJColumnPlace(PetscInt step, int p, int o, int 
 }
 
 /* Entry of the product, of owned coarse point (i, j, k) and the point q beside it */
-HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, const int q[3])
+HJ_CALLED PetscScalar HJInterpolationEntry(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, const int q[3])
 {
   const PetscInt at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   const int      more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
@@ -496,11 +497,11 @@ HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, Petsc
   for (int pz = more[2] && q[2] < 1 ? -1 : 0; pz <= (more[2] && q[2] > -1); pz++) {
     for (int py = more[1] && q[1] < 1 ? -1 : 0; py <= (more[1] && q[1] > -1); py++) {
       for (int px = more[0] && q[0] < 1 ? -1 : 0; px <= (more[0] && q[0] > -1); px++) {
-        const PetscScalar weight = own.at[HJColumnsSlot(w, px, py, pz) * own.stride];
-        PetscScalar       part   = 0.0;
+        const PetscScalar coefficient = own.at[HJColumnsSlot(w, px, py, pz) * own.stride];
+        PetscScalar       part        = 0.0;
         HJFineRow         r;
 
-        if (weight == 0.0) continue;
+        if (coefficient == 0.0) continue;
         r = HJFineRowAt(a, at[0] + px, at[1] + py, at[2] + pz);
         for (PetscInt s = 0; s < a->nslots; s++) {
           const int tx = HJColumnPlace(step[0], px, a->off[s][0], q[0]), ty = HJColumnPlace(step[1], py, a->off[s][1], q[1]),
@@ -509,7 +510,7 @@ HJ_CALLED PetscScalar HJWeightedEntry(const HJColumns *w, const HJFine *a, Petsc
           if (tx < -1 || tx > 1 || ty < -1 || ty > 1 || tz < -1 || tz > 1) continue;
           part += HJFineEntry(a, &r, s) * other.at[HJColumnsSlot(w, tx, ty, tz) * other.stride];
         }
-        sum += weight * part;
+        sum += coefficient * part;
       }
     }
   }

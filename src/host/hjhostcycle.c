@@ -1,7 +1,7 @@
 /*
    What a cycle on several grids needs on the CPU besides sweeps, products and transfers: norms, and the inverse of a small dense matrix.
 */
-#include "hjcycle.h"
+#include "hjhostcycle.h"
 #include <petscblaslapack.h>
 
 #define HJ_INVERT_BLOCK 64 /* columns that LAPACK has room for at a time: as many as its blocks have */

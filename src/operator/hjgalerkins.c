@@ -1,9 +1,9 @@
 /*
    Galerkin products: fills the ghost coefficients, then calls the backend. The halo is planned once, for all values.
 */
-#include "hjgalerkin.h"
+#include "hjgalerkins.h"
 #include "hjoperator.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 /* Fine points beyond the rank that are needed on any side, on any rank */
 static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt *depth)
@@ -108,26 +108,26 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsWeighted(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const HJTransfers *w,
+PetscErrorCode HJGalerkinsVariable(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, const HJTransfers *w,
                                    HJCoefficients *coarse)
 {
-  HJGalerkin g = {.t            = &op->transfer,
-                  .shell        = &op->shell,
-                  .fine         = a,
-                  .coarse       = coarse->value,
-                  .half         = coarse->half ? coarse : NULL,
-                  .weight_shell = &w->ghosts[0].shell,
-                  .weight       = w->weight,
-                  .weight_ghost = w->weight_ghost};
+  HJGalerkin g = {.t                 = &op->transfer,
+                  .shell             = &op->shell,
+                  .fine              = a,
+                  .coarse            = coarse->value,
+                  .half              = coarse->half ? coarse : NULL,
+                  .coefficient_shell = &w->ghosts[0].shell,
+                  .coefficient       = w->coefficient,
+                  .coefficient_ghost = w->coefficient_ghost};
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
-  PetscCall(ops->backend->multigrid->galerkin_weighted(&g));
+  PetscCall(ops->backend->multigrid->galerkin_variable(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Couplings and, where there are neighbours, their ghosts */
-static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers *transfers, HJWeightsFill *f)
+static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers *transfers, HJInterpolationFill *f)
 {
   const HJTransfer *t = f->t;
   PetscInt          n = 0;
@@ -141,12 +141,12 @@ static PetscErrorCode HJGalerkinsCouplings(const HJMultigridOps *mg, HJTransfers
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
-                                  PetscReal limit, HJJump *jump)
+PetscErrorCode HJGalerkinsInterpolation(HJGalerkins *op[2], const HJArrayOps *ops, const HJCoefficients *const a[2], HJTransfers *transfers,
+                                        PetscReal limit, HJJump *jump)
 {
   const HJMultigridOps *mg = ops->backend->multigrid;
   const HJTransfer     *t  = &transfers->transfer;
-  HJWeightsFill         f =
+  HJInterpolationFill   f =
     {.t = t, .shell = &op[0]->shell, .coarse_shell = &transfers->ghosts[0].shell, .a = a[0], .symmetric = a[1], .jump = jump};
 
   PetscFunctionBegin;
@@ -159,11 +159,11 @@ PetscErrorCode HJGalerkinsWeights(HJGalerkins *op[2], const HJArrayOps *ops, con
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &jump->large, 2, MPIU_INT64, MPI_SUM, op[0]->comm)); /* and points */
   if (jump->largest > limit) {
     if (!f.coupling) PetscCall(HJGalerkinsCouplings(mg, transfers, &f));
-    PetscCall(HJTransfersAllocWeights(transfers));
-    f.weight = transfers->weight;
-    PetscCall(mg->weights(&f));
-    PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->weight, transfers->weight_ghost));
-  } else PetscCall(HJTransfersSetWeights(transfers, NULL));
+    PetscCall(HJTransfersAllocCoefficients(transfers));
+    f.coefficient = transfers->coefficient;
+    PetscCall(mg->interpolation_fill(&f));
+    PetscCall(HJTransfersGetGhosts(transfers, HJColumnsSlots(t), transfers->coefficient, transfers->coefficient_ghost));
+  } else PetscCall(HJTransfersSetCoefficients(transfers, NULL));
   if (f.coupling) PetscCall(mg->unscratch(&f.coupling));
   if (f.coupling_ghost) PetscCall(mg->unscratch(&f.coupling_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,8 @@
 /*
-   Times of a backend's work with interpolation weights from the matrix, for whoever tunes kernels: the weights, interpolation, its
-   transpose, the Galerkin product, of arrays on one grid. bench_weights -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
+   Times of a backend's work with interpolation coefficients from the matrix, for whoever tunes kernels: the coefficients, interpolation,
+   its transpose, the Galerkin product, of arrays on one grid. bench_interpolation -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5
 */
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 #include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "cuda/backend/hjcuda.h"
@@ -17,7 +17,7 @@ typedef struct {
   HJTransfer          t;
   HJShell             shell, coarse_shell, fine_shell;
   HJCoefficients      a;
-  PetscScalar        *weight, *coarse, *x, *y, *ghost, *coupling; /* x: coarse vector, y: fine one; ghost: of the fine one, zeros */
+  PetscScalar        *coefficient, *coarse, *x, *y, *ghost, *coupling; /* x: coarse vector, y: fine one; ghost: of the fine one, zeros */
   HJJump              jump;
 } Bench;
 
@@ -77,7 +77,7 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
                           .mtype   = b->ops->mtype};
   nc   = HJBoxSize(&b->t.coarse.owned);
   PetscCall(b->ops->alloc(NULL, b->a.nslots * b->a.npoints, &b->a.value));
-  PetscCall(b->ops->alloc(NULL, HJColumnsSlots(&b->t) * nc, &b->weight));
+  PetscCall(b->ops->alloc(NULL, HJColumnsSlots(&b->t) * nc, &b->coefficient));
   PetscCall(b->ops->alloc(NULL, HJShapeSlots(dim, HJ_BOX) * nc, &b->coarse));
   PetscCall(b->ops->alloc(NULL, 2 * dim * nc, &b->coupling));
   PetscCall(b->ops->alloc(NULL, nc, &b->x));
@@ -87,21 +87,21 @@ static PetscErrorCode BenchCreate(Bench *b, PetscInt dim, PetscInt n, HJShape sh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static HJWeightsFill BenchFillOf(Bench *b)
+static HJInterpolationFill BenchFillOf(Bench *b)
 {
-  return (HJWeightsFill){.t            = &b->t,
-                         .shell        = &b->shell,
-                         .coarse_shell = &b->coarse_shell,
-                         .a            = &b->a,
-                         .symmetric    = &b->a,
-                         .coupling     = b->coupling,
-                         .weight       = b->weight,
-                         .jump         = &b->jump};
+  return (HJInterpolationFill){.t            = &b->t,
+                               .shell        = &b->shell,
+                               .coarse_shell = &b->coarse_shell,
+                               .a            = &b->a,
+                               .symmetric    = &b->a,
+                               .coupling     = b->coupling,
+                               .coefficient  = b->coefficient,
+                               .jump         = &b->jump};
 }
 
 static PetscErrorCode RunCouplings(Bench *b)
 {
-  const HJWeightsFill f = BenchFillOf(b);
+  const HJInterpolationFill f = BenchFillOf(b);
 
   PetscFunctionBegin;
   PetscCall(b->ops->multigrid->couplings(&f));
@@ -110,38 +110,44 @@ static PetscErrorCode RunCouplings(Bench *b)
 
 static PetscErrorCode RunWeights(Bench *b)
 {
-  const HJWeightsFill f = BenchFillOf(b);
+  const HJInterpolationFill f = BenchFillOf(b);
 
   PetscFunctionBegin;
-  PetscCall(b->ops->multigrid->weights(&f));
+  PetscCall(b->ops->multigrid->interpolation_fill(&f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunGalerkin(Bench *b)
 {
-  const HJGalerkin g =
-    {.t = &b->t, .shell = &b->shell, .fine = &b->a, .coarse = b->coarse, .weight_shell = &b->coarse_shell, .weight = b->weight};
+  const HJGalerkin g = {.t                 = &b->t,
+                        .shell             = &b->shell,
+                        .fine              = &b->a,
+                        .coarse            = b->coarse,
+                        .coefficient_shell = &b->coarse_shell,
+                        .coefficient       = b->coefficient};
 
   PetscFunctionBegin;
-  PetscCall(b->ops->multigrid->galerkin_weighted(&g));
+  PetscCall(b->ops->multigrid->galerkin_variable(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunInterpolate(Bench *b)
 {
-  const HJTransferProduct p = {.transfer = &b->t, .shell = &b->coarse_shell, .x = b->x, .b = b->y, .y = b->y, .weight = b->weight};
+  const HJTransferProduct p =
+    {.transfer = &b->t, .shell = &b->coarse_shell, .x = b->x, .b = b->y, .y = b->y, .coefficient = b->coefficient};
 
   PetscFunctionBegin;
-  PetscCall(b->ops->multigrid->interpolate_weighted(&p));
+  PetscCall(b->ops->multigrid->interpolate_variable(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunRestrict(Bench *b)
 {
-  const HJTransferProduct p = {.transfer = &b->t, .shell = &b->fine_shell, .x = b->y, .ghost = b->ghost, .y = b->x, .weight = b->weight};
+  const HJTransferProduct p =
+    {.transfer = &b->t, .shell = &b->fine_shell, .x = b->y, .ghost = b->ghost, .y = b->x, .coefficient = b->coefficient};
 
   PetscFunctionBegin;
-  PetscCall(b->ops->multigrid->interpolate_transpose_weighted(&p));
+  PetscCall(b->ops->multigrid->interpolate_transpose_variable(&p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +200,7 @@ int main(int argc, char **argv)
   PetscCall(BenchRun(&b, "interpolate", RunInterpolate, 4 * reps, 2 * nf + (slots + 1) * nc));
   PetscCall(BenchRun(&b, "restrict", RunRestrict, 4 * reps, nf + (slots + 1) * nc));
   PetscCall(b.ops->free(NULL, &b.a.value));
-  PetscCall(b.ops->free(NULL, &b.weight));
+  PetscCall(b.ops->free(NULL, &b.coefficient));
   PetscCall(b.ops->free(NULL, &b.coarse));
   PetscCall(b.ops->free(NULL, &b.x));
   PetscCall(b.ops->free(NULL, &b.y));

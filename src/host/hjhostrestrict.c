@@ -2,7 +2,7 @@
    Residual and restriction in one pass: each fine line's residual is made while it is in the cache, gathered along the line, and added to
    the coarse lines next to it.
 */
-#include "hjproduct.h"
+#include "hjhostproduct.h"
 #include "core/hjrestriction.h"
 
 typedef struct {
@@ -63,7 +63,7 @@ static void HJRestrictResidualLine(const HJHostRestriction *h, PetscInt j, Petsc
   h->r[n + 1] = 0.0; /* beyond the last coarse point, or not read */
 }
 
-/* The coarse lines, at most two, that a fine line gives to, and its weight */
+/* The coarse lines, at most two, that a fine line gives to, and its coefficient */
 static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fine, PetscInt coarse[2], PetscScalar *w)
 {
   const HJTransfer *t = h->p->transfer;

@@ -160,7 +160,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
 }
 
 /* Fewer ranks take the last grid where its own have too few points for a coarser one, or where its inverse is wanted */
-static PetscErrorCode HJMGSetUpOnFewer(PC pc)
+static PetscErrorCode HJMGSetUpOnFewerRanks(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  nranks[3];
@@ -181,7 +181,7 @@ static PetscErrorCode HJMGSetUpUnsettled(PC pc)
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc, HJ_DENSE_MAX));
   mg->settled = (PetscBool)(mg->inverse != NULL);
-  if (!mg->settled) PetscCall(HJMGSetUpOnFewer(pc));
+  if (!mg->settled) PetscCall(HJMGSetUpOnFewerRanks(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,7 +210,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
-  else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpOnFewer(pc)); /* the last grid takes many sweeps */
+  else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpOnFewerRanks(pc)); /* the last grid takes many sweeps */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

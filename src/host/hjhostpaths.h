@@ -1,8 +1,9 @@
-/* How strongly fine points between coarse ones are coupled to them, line by line: HJCouplingOfPaths() of core/hjweights.h on the host */
+/* How strongly fine points between coarse ones are coupled to them, line by line: HJCouplingOfPaths() of core/hjinterpolation.h on the host
+   */
 #pragma once
 
 #include "hjhostkernels.h"
-#include "core/hjweights.h"
+#include "core/hjinterpolation.h"
 
 typedef struct {
   const HJColumns     *w;

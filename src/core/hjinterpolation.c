@@ -1,7 +1,7 @@
 /*
-   What columns of weights and fine coefficients look like to whoever works on them.
+   What columns of coefficients and fine coefficients look like to whoever works on them.
 */
-#include "hjweights.h"
+#include "hjinterpolation.h"
 
 PetscInt HJColumnsSlots(const HJTransfer *t)
 {
@@ -23,7 +23,7 @@ static void HJColumnsInner(const HJTransfer *t, int d, HJBox *inner)
   inner->hi[d] = hi - ends;
 }
 
-HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscScalar *weight, const PetscScalar *ghost)
+HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscScalar *coefficient, const PetscScalar *ghost)
 {
   HJColumns w;
 
@@ -40,16 +40,16 @@ HJColumns HJColumnsSet(const HJTransfer *t, const HJShell *shell, const PetscSca
     w.step[d] = (int)w.nslots;
     w.nslots *= 3;
   }
-  w.domain = t->coarse.domain;
-  w.points = t->points;
-  w.n      = HJBoxSize(&t->coarse.owned);
-  w.weight = weight;
-  w.ghost  = ghost;
+  w.domain      = t->coarse.domain;
+  w.points      = t->points;
+  w.n           = HJBoxSize(&t->coarse.owned);
+  w.coefficient = coefficient;
+  w.ghost       = ghost;
   if (shell) w.shell = *shell;
   return w;
 }
 
-void HJWeightPlanSet(const HJColumns *w, const HJFine *a, HJWeightPlan *plan)
+void HJInterpolationPlanSet(const HJColumns *w, const HJFine *a, HJInterpolationPlan *plan)
 {
   memset(plan, 0, sizeof(*plan));
   for (int far = 1; far <= 3; far++) {
@@ -72,8 +72,8 @@ void HJWeightPlanSet(const HJColumns *w, const HJFine *a, HJWeightPlan *plan)
           along = (PetscBool)(along && !q[d]);
           away  = (PetscBool)(away || (q[d] && q[d] == p[d]));
         }
-        plan->use[m][s] = (signed char)(along  ? HJ_WEIGHT_ALONG
-                                        : away ? HJ_WEIGHT_AWAY
+        plan->use[m][s] = (signed char)(along  ? HJ_INTERPOLATION_ALONG
+                                        : away ? HJ_INTERPOLATION_AWAY
                                                : HJColumnsSlot(w, p[0] + q[0], p[1] + q[1], p[2] + q[2]));
       }
     }

@@ -13,9 +13,9 @@ typedef enum {
   DOOR_ARRAYS, /* MatHJStencilGetArray() */
   DOOR_CSR,    /* MatSeqAIJSetPreallocationCSR(), the fastest for AIJ; on one rank */
   DOOR_ROW     /* MatHJStencilSetRow(): the row of an inner point for all, so that walls lie one spacing beyond the grid on every level */
-} Door;
+} Filling;
 
-static const char *const door_names[] = {"MatSetValuesStencil", "COO", "arrays", "CSR", "one row"};
+static const char *const filling_names[] = {"MatSetValuesStencil", "COO", "arrays", "CSR", "one row"};
 
 /* A matrix in the COO format */
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
   Vec        v; /* lies where the grid's vectors do; may be longer */
 } Entries;
 
-static inline PetscInt DoorNextPoint(const DMDALocalInfo *info, PetscInt at[3])
+static inline PetscInt FillingNextPoint(const DMDALocalInfo *info, PetscInt at[3])
 {
   if (++at[0] < info->xs + info->xm) return 1;
   at[0] = info->xs;
@@ -34,7 +34,7 @@ static inline PetscInt DoorNextPoint(const DMDALocalInfo *info, PetscInt at[3])
 }
 
 /* The loop alone. The sum of all entries keeps a compiler from leaving it out */
-static inline PetscErrorCode DoorLoop(const Problem *p, DM da, PetscScalar *sum)
+static inline PetscErrorCode FillingLoop(const Problem *p, DM da, PetscScalar *sum)
 {
   DMDALocalInfo info;
   MatStencil    col[PROBLEM_MAX_ROW];
@@ -48,7 +48,7 @@ static inline PetscErrorCode DoorLoop(const Problem *p, DM da, PetscScalar *sum)
   do {
     ProblemGetRow(p, (PetscInt[3]){info.mx, info.my, info.mz}, at, &n, col, v);
     for (PetscInt e = 0; e < n; e++) *sum += v[e] * col[e].i;
-  } while (DoorNextPoint(&info, at));
+  } while (FillingNextPoint(&info, at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,13 +83,13 @@ static inline PetscErrorCode EntriesCreate(const Problem *p, DM da, Entries *c)
       values[c->n++] = v[e];
     }
     row++;
-  } while (DoorNextPoint(&info, at));
+  } while (FillingNextPoint(&info, at));
   PetscCall(VecRestoreArrayWrite(c->v, &values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The entries' rows as they are, one after another */
-static inline PetscErrorCode DoorFillCSR(const Entries *c, Mat A)
+static inline PetscErrorCode FillingFillCSR(const Entries *c, Mat A)
 {
   const PetscScalar *values;
   PetscInt          *first, rows;
@@ -128,19 +128,19 @@ static inline PetscErrorCode EntriesSetValues(const Entries *c, Mat A)
 }
 
 /* Offsets of a star: the centre, then two for each direction */
-static inline void DoorOffset(PetscInt o, PetscInt off[3])
+static inline void FillingOffset(PetscInt o, PetscInt off[3])
 {
   off[0] = off[1] = off[2] = 0;
   if (o) off[(o - 1) / 2] = o % 2 ? -1 : 1;
 }
 
 /* Gets or restores the array of an offset; first: that of the first owned point */
-static inline PetscErrorCode DoorAccess(Mat A, const DMDALocalInfo *info, PetscInt o, void **array, PetscScalar **first)
+static inline PetscErrorCode FillingAccess(Mat A, const DMDALocalInfo *info, PetscInt o, void **array, PetscScalar **first)
 {
   PetscInt off[3];
 
   PetscFunctionBegin;
-  DoorOffset(o, off);
+  FillingOffset(o, off);
   if (first) {
     PetscCall(MatHJStencilGetArray(A, off[0], off[1], off[2], array));
     *first = info->dim == 2 ? &((PetscScalar **)*array)[info->ys][info->xs] : &((PetscScalar ***)*array)[info->zs][info->ys][info->xs];
@@ -149,7 +149,7 @@ static inline PetscErrorCode DoorAccess(Mat A, const DMDALocalInfo *info, PetscI
 }
 
 /* The loop with its stores: entries of each offset of the star to an array of its own */
-static inline void DoorStore(const Problem *p, const DMDALocalInfo *info, PetscScalar *const first[])
+static inline void FillingStore(const Problem *p, const DMDALocalInfo *info, PetscScalar *const first[])
 {
   MatStencil  col[PROBLEM_MAX_ROW];
   PetscScalar v[PROBLEM_MAX_ROW];
@@ -162,7 +162,7 @@ static inline void DoorStore(const Problem *p, const DMDALocalInfo *info, PetscS
 
       first[x ? (x > 0) + 1 : y ? (y > 0) + 3 : z ? (z > 0) + 5 : 0][point] = v[e];
     }
-    more = DoorNextPoint(info, at);
+    more = FillingNextPoint(info, at);
   }
 }
 
@@ -172,10 +172,10 @@ typedef struct {
   PetscErrorCode (*now)(void *, PetscLogDouble *);
   void     *ctx; /* of now() */
   PetscReal seconds;
-} DoorOwn;
+} FillingOwn;
 
 /* own: the loop with its stores is timed, after a first touch of all pages; may be NULL */
-static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A, DoorOwn *own)
+static inline PetscErrorCode FillingFillArrays(const Problem *p, DM da, Mat A, FillingOwn *own)
 {
   DMDALocalInfo  info;
   PetscScalar   *first[7];
@@ -184,21 +184,21 @@ static inline PetscErrorCode DoorFillArrays(const Problem *p, DM da, Mat A, Door
 
   PetscFunctionBegin;
   PetscCall(DMDAGetLocalInfo(da, &info));
-  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], &first[o]));
+  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(FillingAccess(A, &info, o, &array[o], &first[o]));
   for (PetscInt o = 0; o < 2 * p->dim + 1 && own; o++)
     for (PetscCount i = 0; i < (PetscCount)info.xm * info.ym * info.zm; i += 4096 / sizeof(PetscScalar)) first[o][i] = 0;
   if (own) PetscCall((*own->now)(own->ctx, &t0));
-  DoorStore(p, &info, first);
+  FillingStore(p, &info, first);
   if (own) PetscCall((*own->now)(own->ctx, &t1));
   if (own) own->seconds += t1 - t0;
-  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(DoorAccess(A, &info, o, &array[o], NULL));
+  for (PetscInt o = 0; o < 2 * p->dim + 1; o++) PetscCall(FillingAccess(A, &info, o, &array[o], NULL));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* But for arrays, which DoorFillArrays() times where they are filled */
-static inline PetscErrorCode DoorTimeOwn(const Problem *p, Door door, DM da, DoorOwn *own)
+static inline PetscErrorCode FillingTimeOwn(const Problem *p, Filling filling, DM da, FillingOwn *own)
 {
   PetscScalar    sum = 0;
   PetscLogDouble t0 = 0, t1 = 0;
@@ -206,17 +206,17 @@ static inline PetscErrorCode DoorTimeOwn(const Problem *p, Door door, DM da, Doo
 
   PetscFunctionBegin;
   PetscCall((*own->now)(own->ctx, &t0));
-  if (door == DOOR_COO) {
+  if (filling == DOOR_COO) {
     PetscCall(EntriesCreate(p, da, &c));
     PetscCall(EntriesDestroy(&c));
-  } else if (door == DOOR_VALUES) PetscCall(DoorLoop(p, da, &sum));
+  } else if (filling == DOOR_VALUES) PetscCall(FillingLoop(p, da, &sum));
   PetscCall((*own->now)(own->ctx, &t1));
   PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
   own->seconds += t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode DoorFillRow(const Problem *p, DM da, Mat A)
+static inline PetscErrorCode FillingFillRow(const Problem *p, DM da, Mat A)
 {
   DMDALocalInfo info;
   MatStencil    col[PROBLEM_MAX_ROW];
@@ -236,17 +236,17 @@ static inline PetscErrorCode DoorFillRow(const Problem *p, DM da, Mat A)
 }
 
 /* own: as DoorFillArrays()'s */
-static inline PetscErrorCode DoorFill(const Problem *p, Door door, DM da, Mat A, DoorOwn *own)
+static inline PetscErrorCode FillingFill(const Problem *p, Filling filling, DM da, Mat A, FillingOwn *own)
 {
   Entries c;
 
   PetscFunctionBegin;
-  if (door == DOOR_ARRAYS) PetscCall(DoorFillArrays(p, da, A, own));
-  else if (door == DOOR_ROW) PetscCall(DoorFillRow(p, da, A));
-  else if (door == DOOR_VALUES) PetscCall(ProblemFillMatrix(p, da, A));
+  if (filling == DOOR_ARRAYS) PetscCall(FillingFillArrays(p, da, A, own));
+  else if (filling == DOOR_ROW) PetscCall(FillingFillRow(p, da, A));
+  else if (filling == DOOR_VALUES) PetscCall(ProblemFillMatrix(p, da, A));
   else {
     PetscCall(EntriesCreate(p, da, &c));
-    if (door == DOOR_CSR) PetscCall(DoorFillCSR(&c, A));
+    if (filling == DOOR_CSR) PetscCall(FillingFillCSR(&c, A));
     else {
       PetscCall(MatSetPreallocationCOO(A, c.n, c.i, c.j));
       PetscCall(EntriesSetValues(&c, A));

@@ -64,23 +64,23 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
 }
 
 /* Where the fine matrix has few rows the coarse one often has few. A copy on the host is made for this alone */
-static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, PetscBool *few)
+static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, PetscBool *rows_fit)
 {
   Mat_HJStencil   *hj        = (Mat_HJStencil *)A->data;
   const PetscBool  on_host   = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU);
   const PetscBool3 symmetric = hj->symmetric;
   HJGalerkinRows   rows;
-  PetscBool        weighted;
+  PetscBool        variable;
 
   PetscFunctionBegin;
-  *few = PETSC_FALSE;
-  PetscCall(HJTransferHasWeights(P, &weighted));
-  if (weighted || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  *rows_fit = PETSC_FALSE;
+  PetscCall(HJTransferHasCoefficients(P, &variable));
+  if (variable || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatGetHost(A));
-  PetscCall(HJGalerkinsFindRows(op, &hj->c, few, &rows));
+  PetscCall(HJGalerkinsFindRows(op, &hj->c, rows_fit, &rows));
   if (!on_host) PetscCall(HJMatTouchedDevice(A));
   hj->symmetric = symmetric; /* A itself did not change */
-  if (*few) PetscCall(HJGalerkinTakeRows(C, &rows));
+  if (*rows_fit) PetscCall(HJGalerkinTakeRows(C, &rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +91,7 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool 
   Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
   const HJArrayOps *ops;
   HJCoefficients   *fine, *coarse;
-  HJTransfers      *weighted;
+  HJTransfers      *variable;
   PetscBool         half;
 
   PetscFunctionBegin;
@@ -99,10 +99,10 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool 
   PetscCall(HJMatGetHome(A, &ops, &fine));
   PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, &fine));
   half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid) && !star);
-  PetscCall(HJTransferGetWeighted(P, ops, &weighted));
+  PetscCall(HJTransferGetVariable(P, ops, &variable));
   PetscCall(HJMatAllocArrays(C, ops->backend->mtype, half));
   PetscCall(HJMatGetIn(C, ops, &coarse));
-  if (weighted) PetscCall(HJGalerkinsWeighted(op, ops, fine, weighted, coarse));
+  if (variable) PetscCall(HJGalerkinsVariable(op, ops, fine, variable, coarse));
   else PetscCall(HJGalerkinsArrays(op, ops, fine, coarse));
   hj->changed = PETSC_FALSE; /* no dictionary is looked for */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,13 +143,13 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
   HJGalerkins    *op = hj->galerkin;
   Mat             A = C->product->A, P = C->product->B;
   const PetscBool star = (PetscBool)(hj->c.shape == HJ_STAR && hj->c.dim > 1);
-  PetscBool       few;
+  PetscBool       rows_fit;
   PetscLogDouble  flops;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(C));
-  PetscCall(HJGalerkinTryRows(op, A, P, C, &few));
-  if (!few) {
+  PetscCall(HJGalerkinTryRows(op, A, P, C, &rows_fit));
+  if (!rows_fit) {
     if (star) PetscCall(HJMatSetShape(C, HJ_BOX));
     PetscCall(HJGalerkinArrays(op, A, P, star, C));
     if (star) PetscCall(HJGalerkinCollapseArrays(C));

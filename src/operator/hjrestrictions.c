@@ -2,7 +2,7 @@
    Residual and restriction of matrices: asks them for coefficients and grids, and the backend for one pass over them; where one of these is
    not to be had, MatResidual() and MatMultTranspose().
 */
-#include "hjrestrict.h"
+#include "hjrestrictions.h"
 #include "hjoperator.h"
 
 /* Collective. The planes of grids that are cut into planes on all ranks */
@@ -21,7 +21,7 @@ static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
 
 PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchange exchange, HJRestrict **out)
 {
-  PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_weights)(Mat, PetscBool *);
+  PetscErrorCode (*transfer)(Mat, const HJTransfer **), (*has_coefficients)(Mat, PetscBool *);
   HJRestrict *op;
   PetscBool   alone;
 
@@ -32,14 +32,14 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
   op->P   = P;
   op->ops = ops;
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &transfer));
-  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_WEIGHTS, &has_weights));
-  if (has_weights) PetscCall((*has_weights)(P, &op->weighted));
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, &has_coefficients));
+  if (has_coefficients) PetscCall((*has_coefficients)(P, &op->variable));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &op->coefficients));
   if (!transfer || !op->coefficients || !ops->multigrid || !ops->multigrid->restrict_residual) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*transfer)(P, &op->transfer));
   alone = HJTransferIsOneRank(op->transfer);
-  if (!op->weighted && !alone) PetscCall(HJRestrictSetUpCut(op, exchange));
-  if (op->weighted || !(alone || op->planes)) op->transfer = NULL;
+  if (!op->variable && !alone) PetscCall(HJRestrictSetUpCut(op, exchange));
+  if (op->variable || !(alone || op->planes)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,13 +47,13 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
 
 PetscErrorCode HJRestrictIsOf(const HJRestrict *op, Mat A, Mat P, const HJBackendOps *ops, PetscBool *is)
 {
-  PetscErrorCode (*has_weights)(Mat, PetscBool *);
-  PetscBool weighted = PETSC_FALSE;
+  PetscErrorCode (*has_coefficients)(Mat, PetscBool *);
+  PetscBool variable = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_WEIGHTS, &has_weights));
-  if (has_weights) PetscCall((*has_weights)(P, &weighted));
-  *is = (PetscBool)(op->A == A && op->P == P && op->ops == ops && op->weighted == weighted);
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, &has_coefficients));
+  if (has_coefficients) PetscCall((*has_coefficients)(P, &variable));
+  *is = (PetscBool)(op->A == A && op->P == P && op->ops == ops && op->variable == variable);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

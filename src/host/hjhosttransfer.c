@@ -27,14 +27,14 @@ static void HJTransferAddLine(const HJTransferProduct *p, PetscInt j, PetscInt k
   for (PetscInt i = last; i < hi; i++) sum[i - lo] += w * p->ghost[HJShellIndex(s, i, j, k)];
 }
 
-/* The coarse lines that a fine line lies on or between, in one direction, and the weight of each */
-static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse, PetscReal *weight)
+/* The coarse lines that a fine line lies on or between, in one direction, and the coefficient of each */
+static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse, PetscReal *coefficient)
 {
   const PetscInt place = fine + HJTransferShift(t, d);
 
-  *coarse = HJTransferDivide(place, t->factor[d]);
-  *weight = place == t->factor[d] * *coarse ? 1.0 : 0.5;
-  if (fine == HJTransferHanging(t, d)) *weight = t->last[d];
+  *coarse      = HJTransferDivide(place, t->factor[d]);
+  *coefficient = place == t->factor[d] * *coarse ? 1.0 : 0.5;
+  if (fine == HJTransferHanging(t, d)) *coefficient = t->last[d];
   return place == t->factor[d] * *coarse || fine == HJTransferHanging(t, d) ? 1 : 2;
 }
 
@@ -108,15 +108,15 @@ static void HJTransferGather(PetscInt f, const PetscScalar *sum, const PetscScal
   }
 }
 
-/* Weight of the fine point that lies off beside a coarse one */
-static PetscReal HJTransferWeight(const HJTransfer *t, int d, PetscInt fine, PetscInt off)
+/* Coefficient of the fine point that lies off beside a coarse one */
+static PetscReal HJTransferCoefficient(const HJTransfer *t, int d, PetscInt fine, PetscInt off)
 {
   if (!off) return 1.0;
   if (fine < t->points.lo[d] || fine >= t->points.hi[d]) return 0.0;
   return fine == HJTransferHanging(t, d) ? t->last[d] : 0.5;
 }
 
-/* The sums of a line, from f0 on, that have another weight than one half: those of no point, and of the one that hangs */
+/* The sums of a line, from f0 on, that have another coefficient than one half: those of no point, and of the one that hangs */
 static void HJTransferEndSums(const HJTransfer *t, PetscInt f0, PetscInt f1, PetscScalar *sum)
 {
   if (t->factor[0] == 1) return;
@@ -140,7 +140,7 @@ static void HJTransferGatherLine(const HJTransferProduct *p, PetscInt j, PetscIn
     for (PetscInt i = 0; i < f1 - f0; i++) sum[i] = 0.0;
     for (PetscInt dk = -reach[1]; dk <= reach[1]; dk++) {
       for (PetscInt dj = -reach[0]; dj <= reach[0]; dj++) {
-        const PetscReal w = HJTransferWeight(t, 1, fj + dj, dj) * HJTransferWeight(t, 2, fk + dk, dk);
+        const PetscReal w = HJTransferCoefficient(t, 1, fj + dj, dj) * HJTransferCoefficient(t, 2, fk + dk, dk);
 
         if (w != 0.0) HJTransferAddLine(p, fj + dj, fk + dk, w, f0, f1, sum);
       }

@@ -9,10 +9,10 @@ typedef struct {
   HJDStencil st;
   HJDSweep   s[HJD_MAX_SWEEPS];
   double     w;
-} HJPlainArgs;
+} HJGeneralArgs;
 
 template <int DIM, bool BOX, int STORAGE, bool WRAP>
-__device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, int j, int k)
+__device__ double HJGeneralUpdate(const HJGeneralArgs &p, const HJDSweep &s, int i, int j, int k)
 {
   constexpr int   NN = HJDNeighbors(DIM, BOX);
   const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
@@ -46,7 +46,7 @@ __device__ double HJPlainUpdate(const HJPlainArgs &p, const HJDSweep &s, int i, 
 
 /* blockIdx.z chooses the sweep; rows of a block are strided over the lines of its box */
 template <int DIM, bool BOX, int STORAGE, bool WRAP>
-__global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJPlainArgs p)
+__global__ void __launch_bounds__(256) HJGeneral_Kernel(const __grid_constant__ HJGeneralArgs p)
 {
   const HJDSweep &s = p.s[blockIdx.z];
   const int       i = s.write.lo[0] + (int)(blockIdx.x * blockDim.x + threadIdx.x), ny = HJDWidth(s.write, 1);
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(256) HJPlain_Kernel(const __grid_constant__ HJ
   for (long long l = (long long)blockIdx.y * blockDim.y + threadIdx.y; l < lines; l += (long long)gridDim.y * blockDim.y) {
     const int j = s.write.lo[1] + (int)(l % ny), k = s.write.lo[2] + (int)(l / ny);
 
-    HJDStore(s, DIM == 3 ? k : DIM == 2 ? j : i, HJDIndex(s.ybox, i, j, k), HJPlainUpdate<DIM, BOX, STORAGE, WRAP>(p, s, i, j, k));
+    HJDStore(s, DIM == 3 ? k : DIM == 2 ? j : i, HJDIndex(s.ybox, i, j, k), HJGeneralUpdate<DIM, BOX, STORAGE, WRAP>(p, s, i, j, k));
   }
 }
 
@@ -66,9 +66,9 @@ typedef struct {
   double       *y, w;
   HJDBox        write, box, ybox, cbox;
   unsigned      n;
-} HJPlainFirstArgs;
+} HJGeneralFirstArgs;
 
-__global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJPlainFirst_Kernel(const __grid_constant__ HJPlainFirstArgs p)
+__global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJGeneralFirst_Kernel(const __grid_constant__ HJGeneralFirstArgs p)
 {
   const unsigned nx = HJDWidth(p.write, 0), ny = HJDWidth(p.write, 1), e0 = blockIdx.x * blockDim.x * HJ_PLAIN_FIRST_POINTS + threadIdx.x;
 
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJPlainFirst_Kernel(co
   }
 }
 
-static int HJPlainFirstTakes(const HJDevice *, const HJAsk *ask)
+static int HJGeneralFirstTakes(const HJDevice *, const HJAsk *ask)
 {
   const HJDSweep *s = ask->sweep;
 
@@ -92,13 +92,13 @@ static int HJPlainFirstTakes(const HJDevice *, const HJAsk *ask)
          (long long)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2) < INT_MAX;
 }
 
-static PetscErrorCode HJPlainFirstLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
+static PetscErrorCode HJGeneralFirstLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  const HJDStencil *st     = &cuda->st;
-  const HJDSweep   *s      = pass->sweep;
-  HJPlainFirstArgs  p      = {s->b, st->dinv, s->y, pass->w[0], s->write, s->box, s->ybox, st->box, 0};
-  void             *args[] = {&p};
-  HJLaunch          how    = {};
+  const HJDStencil  *st     = &cuda->st;
+  const HJDSweep    *s      = pass->sweep;
+  HJGeneralFirstArgs p      = {s->b, st->dinv, s->y, pass->w[0], s->write, s->box, s->ybox, st->box, 0};
+  void              *args[] = {&p};
+  HJLaunch           how    = {};
 
   PetscFunctionBegin;
   p.n         = (unsigned)HJDWidth(s->write, 0) * HJDWidth(s->write, 1) * HJDWidth(s->write, 2);
@@ -106,30 +106,30 @@ static PetscErrorCode HJPlainFirstLaunch(HJ_CUDA *cuda, cudaStream_t stream, con
   how.block   = dim3(HJ_PLAIN_FIRST_THREADS);
   how.stream  = stream;
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJPlainFirst_Kernel, args));
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJGeneralFirst_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int HJPlainTakes(const HJDevice *, const HJAsk *ask)
+static int HJGeneralTakes(const HJDevice *, const HJAsk *ask)
 {
   return ask->kind == HJ_EXACT || ask->kind == HJ_SLAB || ask->kind == HJ_SINGLE;
 }
 
-static int HJPlainBestCount(const HJDevice *, const HJGrid *, const HJDStencil *)
+static int HJGeneralBestCount(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return 1;
 }
 
-static bool HJPlainWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
+static bool HJGeneralWraps(const HJDevice *, const HJGrid *, const HJDStencil *)
 {
   return true;
 }
 
-static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
+static PetscErrorCode HJGeneralLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
   const HJDSweep *s = pass->sweep;
   const int       n = pass->nsweeps;
-  HJPlainArgs     p;
+  HJGeneralArgs   p;
   int             nx = 1, bx = 32;
   long long       lines = 1, blocks_y;
 
@@ -145,25 +145,25 @@ static PetscErrorCode HJPlainLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   if (lines == 1) bx = 256;
   blocks_y = PetscMin((lines + 256 / bx - 1) / (256 / bx), 65535);
   const dim3 grid((nx + bx - 1) / bx, (unsigned)blocks_y, n), block(bx, 256 / bx);
-#define HJPlainLaunchOne(dim, box, storage)                                                                                                \
+#define HJGeneralLaunchOne(dim, box, storage)                                                                                              \
   do {                                                                                                                                     \
-    if (s[0].wrap[0] || s[0].wrap[1]) HJPlain_Kernel<dim, box, storage, (dim > 1)><<<grid, block, 0, stream>>>(p);                         \
-    else HJPlain_Kernel<dim, box, storage, false><<<grid, block, 0, stream>>>(p);                                                          \
+    if (s[0].wrap[0] || s[0].wrap[1]) HJGeneral_Kernel<dim, box, storage, (dim > 1)><<<grid, block, 0, stream>>>(p);                       \
+    else HJGeneral_Kernel<dim, box, storage, false><<<grid, block, 0, stream>>>(p);                                                        \
   } while (0)
-  HJDDispatch(cuda->st, HJPlainLaunchOne);
-#undef HJPlainLaunchOne
+  HJDDispatch(cuda->st, HJGeneralLaunchOne);
+#undef HJGeneralLaunchOne
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlainFirst = {.name = "plain, from zero", .takes = HJPlainFirstTakes, .launch = HJPlainFirstLaunch};
+const HJFamily HJFamilyPlainFirst = {.name = "plain, from zero", .takes = HJGeneralFirstTakes, .launch = HJGeneralFirstLaunch};
 
-const HJFamily HJFamilyPlain = {
-  .name       = "plain",
-  .takes      = HJPlainTakes,
-  .best_count = HJPlainBestCount,
-  .launch     = HJPlainLaunch,
-  .wraps      = HJPlainWraps,
+const HJFamily HJFamilyGeneral = {
+  .name       = "general",
+  .takes      = HJGeneralTakes,
+  .best_count = HJGeneralBestCount,
+  .launch     = HJGeneralLaunch,
+  .wraps      = HJGeneralWraps,
   .ghosts     = true,
   .copies     = true,
 };

@@ -1,34 +1,38 @@
 /*
-   Interpolation with weights of its own at every point, its transpose, these weights, and Galerkin products with them, on the host.
+   Interpolation with coefficients of its own at every point, its transpose, these coefficients, and Galerkin products with them, on the
+   host.
 */
-#include "hjpaths.h"
+#include "hjhostpaths.h"
 #include "core/hjtransfer.h"
 
 /* A coarse line: its columns, and those of the ghosts before and after it */
 typedef struct {
-  const PetscScalar *x, *weight[3]; /* weight: of the points px = -1, 0, 1 along it, in the lines that are dealt with */
-} HJWeightedLine;
+  const PetscScalar *x, *coefficient[3]; /* coefficient: of the points px = -1, 0, 1 along it, in the lines that are dealt with */
+} HJInterpolationLine;
 
-/* Weights of the points (px, py, pz) beside a line of columns, px = -1, 0, 1; the middle alone where the line is not refined */
-static void HJWeightedLineSet(const HJColumns *w, const PetscScalar *weight, PetscCount stride, int py, int pz, HJWeightedLine *l)
+/* Coefficients of the points (px, py, pz) beside a line of columns, px = -1, 0, 1; the middle alone where the line is not refined */
+static void HJInterpolationLineSet(const HJColumns *w, const PetscScalar *coefficient, PetscCount stride, int py, int pz,
+                                   HJInterpolationLine *l)
 {
-  for (int px = -1; px <= 1; px++) l->weight[px + 1] = px && !w->step[0] ? NULL : weight + HJColumnsSlot(w, px, py, pz) * stride;
+  for (int px = -1; px <= 1; px++) l->coefficient[px + 1] = px && !w->step[0] ? NULL : coefficient + HJColumnsSlot(w, px, py, pz) * stride;
 }
 
 /* What one column gives to the fine line, which has n points; c: its place */
-static void HJWeightedSpreadPoint(const HJColumns *w, const HJWeightedLine *l, PetscInt c, PetscInt place, PetscInt n, PetscScalar *y)
+static void HJInterpolationSpreadPoint(const HJColumns *w, const HJInterpolationLine *l, PetscInt c, PetscInt place, PetscInt n,
+                                       PetscScalar *y)
 {
   for (int px = -1; px <= 1; px++) {
     const PetscInt f = w->factor[0] * c + w->base[0] + px;
 
-    if (l->weight[px + 1] && f >= 0 && f < n) y[f] += l->weight[px + 1][place] * l->x[place];
+    if (l->coefficient[px + 1] && f >= 0 && f < n) y[f] += l->coefficient[px + 1][place] * l->x[place];
   }
 }
 
 /* The columns of a line but the first and the last; f: the fine point of the first. Two fine points at a time */
-static void HJWeightedSpreadInner(const HJWeightedLine *l, PetscInt nc, PetscScalar *restrict f)
+static void HJInterpolationSpreadInner(const HJInterpolationLine *l, PetscInt nc, PetscScalar *restrict f)
 {
-  const PetscScalar *restrict x = l->x, *restrict before = l->weight[0], *restrict here = l->weight[1], *restrict after = l->weight[2];
+  const PetscScalar *restrict x = l->x, *restrict before = l->coefficient[0], *restrict here = l->coefficient[1],
+                              *restrict after = l->coefficient[2];
 
   f[1] += before[1] * x[1];
   for (PetscInt c = 1; c < nc - 2; c++) {
@@ -40,30 +44,31 @@ static void HJWeightedSpreadInner(const HJWeightedLine *l, PetscInt nc, PetscSca
 }
 
 /* What a coarse line gives to a fine line that lies (py, pz) beside it */
-static void HJWeightedSpread(const HJTransferProduct *p, const HJColumns *w, PetscInt j, PetscInt k, int py, int pz, PetscInt n,
-                             PetscScalar *y)
+static void HJInterpolationSpread(const HJTransferProduct *p, const HJColumns *w, PetscInt j, PetscInt k, int py, int pz, PetscInt n,
+                                  PetscScalar *y)
 {
-  const HJShellLine line = HJShellGetLine(p->shell, j, k);
-  HJWeightedLine    own, ends;
-  const PetscInt    nc = w->nc[0];
+  const HJShellLine   line = HJShellGetLine(p->shell, j, k);
+  HJInterpolationLine own, ends;
+  const PetscInt      nc = w->nc[0];
 
   own.x = (line.ghost ? p->ghost : p->x) + line.at;
-  HJWeightedLineSet(w, (line.ghost ? p->weight_ghost : p->weight) + line.at, line.ghost ? p->shell->size : w->n, py, pz, &own);
+  HJInterpolationLineSet(w, (line.ghost ? p->coefficient_ghost : p->coefficient) + line.at, line.ghost ? p->shell->size : w->n, py, pz,
+                         &own);
   ends.x = p->ghost;
-  HJWeightedLineSet(w, p->weight_ghost, p->shell->size, py, pz, &ends);
-  if (HJPointInside(&w->domain, -1, j, k)) HJWeightedSpreadPoint(w, &ends, -1, line.before[0], n, y);
-  if (HJPointInside(&w->domain, nc, j, k)) HJWeightedSpreadPoint(w, &ends, nc, line.before[1], n, y);
+  HJInterpolationLineSet(w, p->coefficient_ghost, p->shell->size, py, pz, &ends);
+  if (HJPointInside(&w->domain, -1, j, k)) HJInterpolationSpreadPoint(w, &ends, -1, line.before[0], n, y);
+  if (HJPointInside(&w->domain, nc, j, k)) HJInterpolationSpreadPoint(w, &ends, nc, line.before[1], n, y);
   if (!w->step[0]) {
-    for (PetscInt c = 0; c < nc; c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
+    for (PetscInt c = 0; c < nc; c++) HJInterpolationSpreadPoint(w, &own, c, c, n, y);
     return;
   }
-  for (PetscInt c = 0; c < PetscMin(nc, 1); c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
-  if (nc > 2) HJWeightedSpreadInner(&own, nc, y + w->base[0]);
-  for (PetscInt c = PetscMax(nc - 1, 1); c < nc; c++) HJWeightedSpreadPoint(w, &own, c, c, n, y);
+  for (PetscInt c = 0; c < PetscMin(nc, 1); c++) HJInterpolationSpreadPoint(w, &own, c, c, n, y);
+  if (nc > 2) HJInterpolationSpreadInner(&own, nc, y + w->base[0]);
+  for (PetscInt c = PetscMax(nc - 1, 1); c < nc; c++) HJInterpolationSpreadPoint(w, &own, c, c, n, y);
 }
 
 /* The coarse lines on and around a fine line in a direction, and how far it lies beside them */
-static int HJWeightedParents(const HJColumns *w, int d, PetscInt fine, PetscInt parent[2], int beside[2])
+static int HJInterpolationParents(const HJColumns *w, int d, PetscInt fine, PetscInt parent[2], int beside[2])
 {
   const PetscInt place = fine - w->base[d];
 
@@ -75,9 +80,9 @@ static int HJWeightedParents(const HJColumns *w, int d, PetscInt fine, PetscInt 
   return 2;
 }
 
-PetscErrorCode HJHostInterpolateWeighted(const HJTransferProduct *p)
+PetscErrorCode HJHostInterpolateVariable(const HJTransferProduct *p)
 {
-  const HJColumns w    = HJColumnsSet(p->transfer, p->shell, p->weight, p->weight_ghost);
+  const HJColumns w    = HJColumnsSet(p->transfer, p->shell, p->coefficient, p->coefficient_ghost);
   const HJBox    *fine = &p->transfer->fine.owned;
   const PetscInt  n    = fine->hi[0];
 
@@ -87,14 +92,14 @@ PetscErrorCode HJHostInterpolateWeighted(const HJTransferProduct *p)
       const PetscCount at = HJBoxIndex(fine, 0, j, k);
       PetscInt         cj[2], ck[2];
       int              py[2], pz[2];
-      const int        nj = HJWeightedParents(&w, 1, j, cj, py), nk = HJWeightedParents(&w, 2, k, ck, pz);
+      const int        nj = HJInterpolationParents(&w, 1, j, cj, py), nk = HJInterpolationParents(&w, 2, k, ck, pz);
       PetscScalar     *y = p->y + at;
 
       if (!p->b) PetscCall(PetscArrayzero(y, n));
       else if (p->b != p->y) PetscCall(PetscArraycpy(y, p->b + at, n));
       for (int m = 0; m < nj * nk; m++) {
         if (HJPointInside(&w.domain, 0, cj[m % nj], ck[m / nj]))
-          HJWeightedSpread(p, &w, cj[m % nj], ck[m / nj], py[m % nj], pz[m / nj], n, y);
+          HJInterpolationSpread(p, &w, cj[m % nj], ck[m / nj], py[m % nj], pz[m / nj], n, y);
       }
     }
   }
@@ -102,37 +107,37 @@ PetscErrorCode HJHostInterpolateWeighted(const HJTransferProduct *p)
 }
 
 /* What a fine line, (py, pz) beside a coarse one, gives to it */
-static void HJWeightedGather(const HJTransferProduct *p, const HJColumns *w, PetscInt fj, PetscInt fk, int py, int pz, PetscCount at,
-                             PetscScalar *y)
+static void HJInterpolationGather(const HJTransferProduct *p, const HJColumns *w, PetscInt fj, PetscInt fk, int py, int pz, PetscCount at,
+                                  PetscScalar *y)
 {
-  const HJShellLine  line = HJShellGetLine(p->shell, fj, fk);
-  const PetscScalar *x    = (line.ghost ? p->ghost : p->x) + line.at;
-  const PetscInt     n = p->shell->width[0], nc = w->nc[0], f0 = w->base[0], f = w->factor[0];
-  PetscInt           lo = 0, hi = nc; /* points whose fine ones are all owned */
-  HJWeightedLine     l;
+  const HJShellLine   line = HJShellGetLine(p->shell, fj, fk);
+  const PetscScalar  *x    = (line.ghost ? p->ghost : p->x) + line.at;
+  const PetscInt      n = p->shell->width[0], nc = w->nc[0], f0 = w->base[0], f = w->factor[0];
+  PetscInt            lo = 0, hi = nc; /* points whose fine ones are all owned */
+  HJInterpolationLine l;
 
-  HJWeightedLineSet(w, w->weight + at, w->n, py, pz, &l);
+  HJInterpolationLineSet(w, w->coefficient + at, w->n, py, pz, &l);
   while (lo < hi && f * lo + f0 - (f - 1) < 0) lo++;
   while (lo < hi && f * (hi - 1) + f0 + (f - 1) >= n) hi--;
   for (PetscInt c = 0; c < nc; c++) {
     if (c == lo) c = hi;
     if (c >= nc) break;
-    for (int px = 1 - (int)f; px < f; px++) y[c] += l.weight[px + 1][c] * HJShellAt(p->shell, p->x, p->ghost, f * c + f0 + px, fj, fk);
+    for (int px = 1 - (int)f; px < f; px++) y[c] += l.coefficient[px + 1][c] * HJShellAt(p->shell, p->x, p->ghost, f * c + f0 + px, fj, fk);
   }
   if (f == 1) {
-    for (PetscInt c = lo; c < hi; c++) y[c] += l.weight[1][c] * x[c + f0];
+    for (PetscInt c = lo; c < hi; c++) y[c] += l.coefficient[1][c] * x[c + f0];
     return;
   }
   for (PetscInt c = lo; c < hi; c++) {
     const PetscScalar *r = x + 2 * c + f0;
 
-    y[c] += l.weight[0][c] * r[-1] + l.weight[1][c] * r[0] + l.weight[2][c] * r[1];
+    y[c] += l.coefficient[0][c] * r[-1] + l.coefficient[1][c] * r[0] + l.coefficient[2][c] * r[1];
   }
 }
 
-PetscErrorCode HJHostInterpolateTransposeWeighted(const HJTransferProduct *p)
+PetscErrorCode HJHostInterpolateTransposeVariable(const HJTransferProduct *p)
 {
-  const HJColumns w      = HJColumnsSet(p->transfer, NULL, p->weight, NULL);
+  const HJColumns w      = HJColumnsSet(p->transfer, NULL, p->coefficient, NULL);
   const HJBox    *coarse = &p->transfer->coarse.owned, *domain = &p->transfer->fine.domain;
   const int       more[2] = {w.step[1] != 0, w.step[2] != 0};
 
@@ -149,7 +154,7 @@ PetscErrorCode HJHostInterpolateTransposeWeighted(const HJTransferProduct *p)
           const PetscInt fj = w.factor[1] * j + w.base[1] + py, fk = w.factor[2] * k + w.base[2] + pz;
 
           if (fj >= domain->lo[1] && fj < domain->hi[1] && fk >= domain->lo[2] && fk < domain->hi[2])
-            HJWeightedGather(p, &w, fj, fk, py, pz, at, y);
+            HJInterpolationGather(p, &w, fj, fk, py, pz, at, y);
         }
       }
     }
@@ -171,7 +176,7 @@ static HJSide HJSideOf(int number)
   return s;
 }
 
-/* Whether a coarse line's fine points on a side have weights, but for those at its ends */
+/* Whether a coarse line's fine points on a side have coefficients, but for those at its ends */
 static PetscBool HJSideIsInside(const HJHostPaths *p, const HJSide *s, PetscInt j, PetscInt k)
 {
   const HJColumns *w = p->w;
@@ -196,7 +201,7 @@ static void HJCouplingsRange(const HJHostPaths *p, PetscInt j, PetscInt k, Petsc
   *hi = PetscMax(*lo, *hi);
 }
 
-PetscErrorCode HJHostCouplings(const HJWeightsFill *f)
+PetscErrorCode HJHostCouplings(const HJInterpolationFill *f)
 {
   const HJColumns w = HJColumnsSet(f->t, NULL, NULL, NULL);
   const HJFine    a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
@@ -268,7 +273,7 @@ static void HJJumpFindLine(const HJHostPaths *p, const HJFine *rows, PetscInt j,
   }
 }
 
-PetscErrorCode HJHostJump(const HJWeightsFill *f)
+PetscErrorCode HJHostJump(const HJInterpolationFill *f)
 {
   const HJColumns w    = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
   const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), s = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
@@ -299,21 +304,21 @@ PetscErrorCode HJHostJump(const HJWeightsFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJHostWeights(const HJWeightsFill *f)
+PetscErrorCode HJHostInterpolationFill(const HJInterpolationFill *f)
 {
-  const HJColumns couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
-  HJWeightPlan    plan;
-  const HJColumns w    = HJColumnsSet(f->t, NULL, f->weight, NULL);
-  const HJFine    rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
-  const PetscInt *n = f->t->coarse.owned.hi;
+  const HJColumns     couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
+  HJInterpolationPlan plan;
+  const HJColumns     w    = HJColumnsSet(f->t, NULL, f->coefficient, NULL);
+  const HJFine        rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
+  const PetscInt     *n = f->t->coarse.owned.hi;
 
   PetscFunctionBegin;
-  HJWeightPlanSet(&w, &a, &plan);
+  HJInterpolationPlanSet(&w, &a, &plan);
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       for (PetscInt i = 0; i < n[0]; i++)
         HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
-                     f->weight + HJBoxIndex(&f->t->coarse.owned, i, j, k));
+                     f->coefficient + HJBoxIndex(&f->t->coarse.owned, i, j, k));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -330,7 +335,7 @@ typedef struct {
   PetscInt           step[2][3]; /* HJColumnsStep() in y and z, to the lines before it, itself, and after it */
   const PetscScalar *near[9];    /* slot 0 of the columns of the lines around it, NULL outside the domain; */
   PetscCount         stride[9];
-  PetscScalar       *entry, *part; /* [fine points of a line], [coarse ones] */
+  PetscScalar       *entry, *partial; /* [fine points of a line], [coarse ones] */
 } HJProductLine;
 
 /* Entries of a slot along the owned points of a fine line, in place where they are there */
@@ -359,12 +364,12 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
   const signed char *off = l->a.off[slot];
   const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
   const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
-  PetscScalar *restrict part = l->part;
+  PetscScalar *restrict partial = l->partial;
 
   if (f == 1)
-    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[i];
+    for (PetscInt i = lo; i < hi; i++) partial[i] = own[i] * e[i];
   else
-    for (PetscInt i = lo; i < hi; i++) part[i] = own[i] * e[2 * i];
+    for (PetscInt i = lo; i < hi; i++) partial[i] = own[i] * e[2 * i];
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
     const int x = HJColumnPlace(f, p[0], off[0], q[0]), y = HJColumnPlace(l->step[0][q[1] + 1], p[1], off[1], q[1]),
@@ -374,7 +379,7 @@ static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, co
 
     if (!to || x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
     other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];
-    for (PetscInt i = lo; i < hi; i++) to[i] += part[i] * other[i];
+    for (PetscInt i = lo; i < hi; i++) to[i] += partial[i] * other[i];
   }
 }
 
@@ -396,7 +401,7 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
     l->near[line] = NULL;
     if (!HJPointInside(&w->domain, 0, y, z)) continue;
     at              = HJShellGetLine(&w->shell, y, z);
-    l->near[line]   = (at.ghost ? w->ghost : w->weight) + at.at;
+    l->near[line]   = (at.ghost ? w->ghost : w->coefficient) + at.at;
     l->stride[line] = at.ghost ? w->shell.size : w->n;
   }
   for (int pz = -more[2]; pz <= more[2]; pz++) {
@@ -419,7 +424,7 @@ static void HJProductLinePoint(const HJProductLine *l, PetscInt i, PetscInt j, P
   for (int code = 0; code < 27; code++) {
     const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1};
 
-    if (l->to[code]) l->to[code][i] += HJWeightedEntry(&l->w, &l->a, i, j, k, q);
+    if (l->to[code]) l->to[code][i] += HJInterpolationEntry(&l->w, &l->a, i, j, k, q);
   }
 }
 
@@ -439,21 +444,21 @@ static void HJProductLineSet(HJProductLine *l, PetscInt j, PetscInt k)
   }
 }
 
-PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
+PetscErrorCode HJHostGalerkinVariable(const HJGalerkin *g)
 {
   const PetscInt *n = g->t->coarse.owned.hi, f = g->t->factor[0];
   HJProductLine   l = {.t = g->t, .g = g, .lo = 1, .hi = n[0] - 1};
 
   PetscFunctionBegin;
-  l.w = HJColumnsSet(g->t, g->weight_shell, g->weight, g->weight_ghost);
+  l.w = HJColumnsSet(g->t, g->coefficient_shell, g->coefficient, g->coefficient_ghost);
   l.a = HJFineSet(g->t, g->shell, g->fine, g->ghost);
   while (l.lo < l.hi && f * l.lo + l.w.base[0] - (f - 1) < 0) l.lo++;
   while (l.lo < l.hi && f * (l.hi - 1) + l.w.base[0] + (f - 1) >= l.a.nf[0]) l.hi--;
   PetscCall(PetscArrayzero(g->coarse, g->half ? HJCoefficientsSize(g->half) : HJShapeSlots(g->t->coarse.dim, HJ_BOX) * l.w.n));
-  PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.part));
+  PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.partial));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      const PetscScalar *centre = g->weight + HJBoxIndex(&g->t->coarse.owned, 0, j, k);
+      const PetscScalar *centre = g->coefficient + HJBoxIndex(&g->t->coarse.owned, 0, j, k);
 
       HJProductLineSet(&l, j, k);
       if (l.lo < l.hi) HJProductLineRun(&l, j, k);
@@ -461,6 +466,6 @@ PetscErrorCode HJHostGalerkinWeighted(const HJGalerkin *g)
         if (i < l.lo || i >= PetscMax(l.hi, l.lo) || centre[i] == 0.0) HJProductLinePoint(&l, i, j, k);
     }
   }
-  PetscCall(PetscFree2(l.entry, l.part));
+  PetscCall(PetscFree2(l.entry, l.partial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
    Products of coefficients with vectors: fills the ghosts, then calls the backend; the transposed one the other way round. Decides whether
    the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.
 */
-#include "hjproduct.h"
+#include "hjproducts.h"
 #include "hjvectors.h"
 #include "hjoperator.h"
 
@@ -110,7 +110,7 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
   PetscCall(PetscSFReduceWithMemTypeBegin(multi, MPIU_SCALAR, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
   PetscCall(PetscSFReduceEnd(multi, MPIU_SCALAR, op->given, op->returns.value, MPI_REPLACE));
   PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
-  p->part    = HJ_PRODUCT_RETURNS;
+  p->region  = HJ_PRODUCT_RETURNS;
   p->returns = &op->returns;
   PetscCall(op->ops->product_transpose(p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,9 +121,9 @@ static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
   PetscFunctionBegin;
   PetscCall(HJGhostsBegin(&op->ghosts, p->x));
   if (op->split) {
-    p->part = HJ_PRODUCT_INTERIOR;
+    p->region = HJ_PRODUCT_INTERIOR;
     PetscCall(op->ops->product(p));
-    p->part = HJ_PRODUCT_BOUNDARY;
+    p->region = HJ_PRODUCT_BOUNDARY;
   }
   PetscCall(HJGhostsEnd(&op->ghosts, p->x));
   p->ghost     = op->ghosts.frame[0];
@@ -146,7 +146,7 @@ static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, P
 
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
-  HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .part = HJ_PRODUCT_ALL, .alpha = alpha};
+  HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = alpha};
   const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
   const PetscLogDouble flops = 2.0 * a->nslots * a->npoints;
   HJVecArray           xa, ba = {.used = NULL}, ya;

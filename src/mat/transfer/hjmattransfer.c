@@ -1,5 +1,5 @@
 /*
-   MATHJTRANSFER: DMDA's interpolation as a matrix without entries; on request with weights from the rows of a matrix.
+   MATHJTRANSFER: DMDA's interpolation as a matrix without entries; on request with coefficients from the rows of a matrix.
 */
 #include "hjtransferimpl.h"
 #include <petsc/private/dmimpl.h>
@@ -112,13 +112,13 @@ static PetscErrorCode MatDuplicate_HJTransfer(Mat P, MatDuplicateOption op, Mat 
 
   PetscFunctionBegin;
   PetscCall(HJMatCreateTransfer(tr->coarse, tr->fine, &tr->transfer, Q));
-  if (tr->weighted) {
+  if (tr->variable) {
     Mat_HJTransfer *copy = (Mat_HJTransfer *)(*Q)->data;
     HJTransfers    *to   = NULL;
 
-    PetscCall(HJTransferGetOps(*Q, (PetscBool)(tr->weighted == tr->device), &to));
-    PetscCall(HJTransferCopyWeights(tr->weighted, to));
-    copy->weighted = to;
+    PetscCall(HJTransferGetOps(*Q, (PetscBool)(tr->variable == tr->device), &to));
+    PetscCall(HJTransferCopyCoefficients(tr->variable, to));
+    copy->variable = to;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,7 +177,7 @@ static PetscErrorCode MatView_HJTransfer(Mat P, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) {
-    PetscCall(HJTransferViewGrid(tr->weighted ? "interpolation, weights from the rows of a matrix: coarse grid"
+    PetscCall(HJTransferViewGrid(tr->variable ? "interpolation, coefficients from the rows of a matrix: coarse grid"
                                               : "interpolation, no entries stored: coarse grid",
                                  dim, t->coarse.N, viewer));
     PetscCall(HJTransferViewGrid("fine grid", dim, t->fine.N, viewer));
@@ -223,19 +223,19 @@ static PetscErrorCode HJTransferGetReader(Mat P, const HJArrayOps *ops, HJGalerk
 }
 
 /* Bilinear, whatever it was */
-static PetscErrorCode HJTransferDropWeights(Mat_HJTransfer *tr)
+static PetscErrorCode HJTransferDropCoefficients(Mat_HJTransfer *tr)
 {
   PetscFunctionBegin;
-  if (tr->host) PetscCall(HJTransfersSetWeights(tr->host, NULL));
-  if (tr->device) PetscCall(HJTransfersSetWeights(tr->device, NULL));
-  tr->weighted = NULL;
+  if (tr->host) PetscCall(HJTransfersSetCoefficients(tr->host, NULL));
+  if (tr->device) PetscCall(HJTransfersSetCoefficients(tr->device, NULL));
+  tr->variable = NULL;
   for (int s = 0; s < 2; s++) PetscCall(HJGalerkinsDestroy(&tr->reader[s]));
   PetscCall(MatDestroy(&tr->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* See HJSetWeights */
-static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal limit, HJJump *jump)
+/* See HJSetInterpolation */
+static PetscErrorCode MatHJTransferSetInterpolation_HJTransfer(Mat P, Mat A, PetscBool symmetric, PetscReal limit, HJJump *jump)
 {
   Mat_HJTransfer   *tr = (Mat_HJTransfer *)P->data;
   const HJArrayOps *ops, *same;
@@ -247,7 +247,7 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
   PetscFunctionBegin;
   PetscCall(PetscMemzero(jump, sizeof(*jump)));
   if (!A) {
-    PetscCall(HJTransferDropWeights(tr));
+    PetscCall(HJTransferDropCoefficients(tr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJTransferIsOnGrid(P, A, &on_grid));
@@ -259,12 +259,12 @@ static PetscErrorCode MatHJTransferSetWeights_HJTransfer(Mat P, Mat A, PetscBool
     PetscCall(HJTransferSymmetricPart(A, &S));
     PetscCall(HJMatGetHome(S, &same, &s));
   }
-  tr->weighted = NULL; /* nothing is to be copied from the old ones */
+  tr->variable = NULL; /* nothing is to be copied from the old ones */
   PetscCall(HJTransferGetOps(P, (PetscBool)!PetscMemTypeHost(ops->backend->mtype), &op));
-  PetscCall(HJGalerkinsWeights(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, limit, jump));
-  if (jump->largest > limit) tr->weighted = op;
+  PetscCall(HJGalerkinsInterpolation(tr->reader, ops, (const HJCoefficients *const[]){a, s}, op, limit, jump));
+  if (jump->largest > limit) tr->variable = op;
   other = op == tr->host ? tr->device : tr->host;
-  if (other) PetscCall(HJTransfersSetWeights(other, NULL)); /* copied again when it is used */
+  if (other) PetscCall(HJTransfersSetCoefficients(other, NULL)); /* copied again when it is used */
   PetscCall(MatDestroy(&tr->aij));
   if (!symmetric) PetscCall(MatDestroy(&S));
   PetscCall(PetscObjectStateIncrease((PetscObject)P));
@@ -292,8 +292,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->coarse));
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,8 +310,8 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    refined by 1 or 2 and there is one degree of freedom a point; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
    says why.
 
-   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. That of `PCHJMG` may have weights of its own at every fine point, from the rows
-   of a matrix; see `PCHJMGSetTransfer()`.
+   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. That of `PCHJMG` may have coefficients of its own at every fine point, from the
+   rows of a matrix; see `PCHJMGSetTransfer()`.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
    on the fine `DMDA` do (`-hj_exchange`). What needs compressed rows (submatrices, products with other matrices, norms, views
@@ -349,8 +349,8 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   P->ops->setup             = MatSetUp_HJTransfer;
   P->ops->destroy           = MatDestroy_HJTransfer;
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_WEIGHTS, MatHJTransferSetWeights_HJTransfer));
-  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_WEIGHTS, HJTransferHasWeights));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, MatHJTransferSetInterpolation_HJTransfer));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, HJTransferHasCoefficients));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

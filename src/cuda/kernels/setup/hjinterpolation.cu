@@ -1,13 +1,13 @@
 /*
-   Interpolation with weights of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
-   coarse ones, or one coarse point. Both are bound by memory and read each weight once. Set-up's kernels, weights and Galerkin products,
-   follow the definition in core/hjweights.h, a thread a coarse point.
+   Interpolation with coefficients of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
+   coarse ones, or one coarse point. Both are bound by memory and read each coefficient once. Set-up's kernels, coefficients and Galerkin
+   products, follow the definition in core/hjinterpolation.h, a thread a coarse point.
 */
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjscratch.h"
 #include "core/hjtransfer.h"
-#include "core/hjweights.h"
-#include "hjweights_cuda.h"
+#include "core/hjinterpolation.h"
+#include "hjinterpolation_cuda.h"
 
 typedef struct {
   HJColumns     w;
@@ -17,9 +17,9 @@ typedef struct {
   double       *y;
   int           nf[3], first[3], n[3]; /* fine points; points that threads do, from which on */
   int           blocks[2];             /* in x and y */
-} HJWeightedArgs;
+} HJInterpolationArgs;
 
-static __device__ __forceinline__ bool HJWeightedPlace(const HJWeightedArgs &p, int at[3])
+static __device__ __forceinline__ bool HJInterpolationPlace(const HJInterpolationArgs &p, int at[3])
 {
   const unsigned block = blockIdx.x, nx = p.blocks[0], ny = p.blocks[1];
 
@@ -30,7 +30,7 @@ static __device__ __forceinline__ bool HJWeightedPlace(const HJWeightedArgs &p, 
 }
 
 /* HJColumnsSlot() at compile time */
-template <bool TWO0, bool TWO1, bool TWO2> static __device__ constexpr int HJWeightedSlot(int px, int py, int pz)
+template <bool TWO0, bool TWO1, bool TWO2> static __device__ constexpr int HJInterpolationSlot(int px, int py, int pz)
 {
   const int y = TWO0 ? 3 : 1, z = y * (TWO1 ? 3 : 1), half = z * (TWO2 ? 3 : 1) / 2, code = px + y * py + z * pz;
 
@@ -42,11 +42,11 @@ typedef struct {
   double        x;
   const double *w;
   long long     stride;
-} HJWeightedParent;
+} HJInterpolationParent;
 
-static __device__ __noinline__ HJWeightedParent HJWeightedFar(const HJWeightedArgs &p, int i, int j, int k)
+static __device__ __noinline__ HJInterpolationParent HJInterpolationFar(const HJInterpolationArgs &p, int i, int j, int k)
 {
-  HJWeightedParent parent = {0.0, p.w.weight, 0};
+  HJInterpolationParent parent = {0.0, p.w.coefficient, 0};
 
   if (!HJPointInside(&p.w.domain, i, j, k)) return parent;
   const HJColumn c = HJColumnsAt(&p.w, i, j, k);
@@ -59,7 +59,7 @@ static __device__ __noinline__ HJWeightedParent HJWeightedFar(const HJWeightedAr
 
 /* Adds what one parent, A, B, C cells further, gives to the fine points s, t, u of the cell */
 template <bool TWO0, bool TWO1, bool TWO2, int A, int B, int C>
-static __device__ __forceinline__ void HJWeightedAdd(const HJWeightedParent &parent, double *y)
+static __device__ __forceinline__ void HJInterpolationAdd(const HJInterpolationParent &parent, double *y)
 {
 #pragma unroll
   for (int u = C; u <= TWO2; u++)
@@ -67,41 +67,41 @@ static __device__ __forceinline__ void HJWeightedAdd(const HJWeightedParent &par
     for (int t = B; t <= TWO1; t++)
 #pragma unroll
       for (int s = A; s <= TWO0; s++)
-        y[(u * 2 + t) * 2 + s] += __ldg(parent.w + HJWeightedSlot<TWO0, TWO1, TWO2>(s - 2 * A, t - 2 * B, u - 2 * C) * parent.stride) *
+        y[(u * 2 + t) * 2 + s] += __ldg(parent.w + HJInterpolationSlot<TWO0, TWO1, TWO2>(s - 2 * A, t - 2 * B, u - 2 * C) * parent.stride) *
                                   parent.x;
 }
 
 /* OWNED: all parents are this rank's, or outside the domain, where step is 0 and mask too */
 template <bool TWO0, bool TWO1, bool TWO2, bool OWNED>
-static __device__ __forceinline__ void HJWeightedCell(const HJWeightedArgs &p, const int c[3], const long long step[3], const bool there[3],
-                                                      double *y)
+static __device__ __forceinline__ void HJInterpolationCell(const HJInterpolationArgs &p, const int c[3], const long long step[3],
+                                                           const bool there[3], double *y)
 {
   const long long at = ((long long)c[2] * p.w.nc[1] + c[1]) * p.w.nc[0] + c[0];
 
-#define HJ_WEIGHTED_PARENT(a, b, c_)                                                                                                       \
+#define HJ_INTERPOLATION_PARENT(a, b, c_)                                                                                                  \
   if constexpr ((TWO0 || !a) && (TWO1 || !b) && (TWO2 || !c_)) {                                                                           \
-    HJWeightedParent parent;                                                                                                               \
+    HJInterpolationParent parent;                                                                                                          \
     if (OWNED) {                                                                                                                           \
       const long long here = at + a * step[0] + b * step[1] + c_ * step[2];                                                                \
       parent.x             = (a && !there[0]) || (b && !there[1]) || (c_ && !there[2]) ? 0.0 : __ldg(p.x + here);                          \
-      parent.w             = p.w.weight + here;                                                                                            \
+      parent.w             = p.w.coefficient + here;                                                                                       \
       parent.stride        = p.w.n;                                                                                                        \
-    } else parent = HJWeightedFar(p, c[0] + a, c[1] + b, c[2] + c_);                                                                       \
-    HJWeightedAdd<TWO0, TWO1, TWO2, a, b, c_>(parent, y);                                                                                  \
+    } else parent = HJInterpolationFar(p, c[0] + a, c[1] + b, c[2] + c_);                                                                  \
+    HJInterpolationAdd<TWO0, TWO1, TWO2, a, b, c_>(parent, y);                                                                             \
   }
-  HJ_WEIGHTED_PARENT(0, 0, 0)
-  HJ_WEIGHTED_PARENT(1, 0, 0)
-  HJ_WEIGHTED_PARENT(0, 1, 0)
-  HJ_WEIGHTED_PARENT(1, 1, 0)
-  HJ_WEIGHTED_PARENT(0, 0, 1)
-  HJ_WEIGHTED_PARENT(1, 0, 1)
-  HJ_WEIGHTED_PARENT(0, 1, 1)
-  HJ_WEIGHTED_PARENT(1, 1, 1)
-#undef HJ_WEIGHTED_PARENT
+  HJ_INTERPOLATION_PARENT(0, 0, 0)
+  HJ_INTERPOLATION_PARENT(1, 0, 0)
+  HJ_INTERPOLATION_PARENT(0, 1, 0)
+  HJ_INTERPOLATION_PARENT(1, 1, 0)
+  HJ_INTERPOLATION_PARENT(0, 0, 1)
+  HJ_INTERPOLATION_PARENT(1, 0, 1)
+  HJ_INTERPOLATION_PARENT(0, 1, 1)
+  HJ_INTERPOLATION_PARENT(1, 1, 1)
+#undef HJ_INTERPOLATION_PARENT
 }
 
 template <bool TWO0, bool TWO1, bool TWO2>
-__global__ void __launch_bounds__(HJ_WEIGHTED_THREADS) HJInterpolateWeighted_Kernel(const __grid_constant__ HJWeightedArgs p)
+__global__ void __launch_bounds__(HJ_INTERPOLATION_THREADS) HJInterpolateVariable_Kernel(const __grid_constant__ HJInterpolationArgs p)
 {
   constexpr bool two[3] = {TWO0, TWO1, TWO2};
   int            c[3], f[3];
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(HJ_WEIGHTED_THREADS) HJInterpolateWeighted_Ker
   bool           there[3], owned = true;
   double         y[8];
 
-  if (!HJWeightedPlace(p, c)) return;
+  if (!HJInterpolationPlace(p, c)) return;
 #pragma unroll
   for (int d = 0; d < 3; d++) {
     c[d] += p.first[d];
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(HJ_WEIGHTED_THREADS) HJInterpolateWeighted_Ker
     if (f[0] + s >= 0 && f[0] + s < p.nf[0] && f[1] + t >= 0 && f[1] + t < p.nf[1] && f[2] + u >= 0 && f[2] + u < p.nf[2])
       y[q] = p.b[at + ((long long)u * p.nf[1] + t) * p.nf[0] + s];
   }
-  if (owned) HJWeightedCell<TWO0, TWO1, TWO2, true>(p, c, step, there, y);
-  else HJWeightedCell<TWO0, TWO1, TWO2, false>(p, c, step, there, y);
+  if (owned) HJInterpolationCell<TWO0, TWO1, TWO2, true>(p, c, step, there, y);
+  else HJInterpolationCell<TWO0, TWO1, TWO2, false>(p, c, step, there, y);
 #pragma unroll
   for (int q = 0; q < 8; q++) {
     const int s = q & 1, t = q >> 1 & 1, u = q >> 2;
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(HJ_WEIGHTED_THREADS) HJInterpolateWeighted_Ker
 }
 
 /* Whether the fine points around one are this rank's, or outside the domain; how far they are then */
-static __device__ __forceinline__ bool HJWeightedReach(const HJWeightedArgs &p, int d, int f, int step[2])
+static __device__ __forceinline__ bool HJInterpolationReach(const HJInterpolationArgs &p, int d, int f, int step[2])
 {
   const bool below = f - 1 >= p.domain.lo[d], above = f + 1 < p.domain.hi[d];
 
@@ -152,18 +152,18 @@ static __device__ __forceinline__ bool HJWeightedReach(const HJWeightedArgs &p, 
 }
 
 template <bool TWO0, bool TWO1, bool TWO2>
-__global__ void __launch_bounds__(HJ_WEIGHTED_THREADS, 4) HJGatherWeighted_Kernel(const __grid_constant__ HJWeightedArgs p)
+__global__ void __launch_bounds__(HJ_INTERPOLATION_THREADS, 4) HJGatherVariable_Kernel(const __grid_constant__ HJInterpolationArgs p)
 {
   constexpr bool two[3] = {TWO0, TWO1, TWO2};
   int            c[3], f[3], step[3][2] = {};
   bool           owned = true;
   double         sum;
 
-  if (!HJWeightedPlace(p, c)) return;
+  if (!HJInterpolationPlace(p, c)) return;
 #pragma unroll
   for (int d = 0; d < 3; d++) {
     f[d] = (two[d] ? 2 : 1) * c[d] + (int)p.w.base[d];
-    if (two[d]) owned = HJWeightedReach(p, d, f[d], step[d]) && owned;
+    if (two[d]) owned = HJInterpolationReach(p, d, f[d], step[d]) && owned;
   }
   owned                = owned && f[0] >= 0 && f[0] < p.nf[0] && f[1] >= 0 && f[1] < p.nf[1] && f[2] >= 0 && f[2] < p.nf[2];
   const long long here = ((long long)c[2] * p.n[1] + c[1]) * p.n[0] + c[0];
@@ -178,18 +178,18 @@ __global__ void __launch_bounds__(HJ_WEIGHTED_THREADS, 4) HJGatherWeighted_Kerne
       for (int px = -TWO0; px <= TWO0; px++) {
         const int       sx = px ? step[0][px > 0] : 0, sy = py ? step[1][py > 0] : 0, sz = pz ? step[2][pz > 0] : 0;
         const long long to = at + ((long long)sz * p.nf[1] + sy) * p.nf[0] + sx;
-        const double    w  = __ldg(p.w.weight + HJWeightedSlot<TWO0, TWO1, TWO2>(px, py, pz) * (long long)p.w.n + here);
+        const double    w  = __ldg(p.w.coefficient + HJInterpolationSlot<TWO0, TWO1, TWO2>(px, py, pz) * (long long)p.w.n + here);
 
         sum += w * (owned ? __ldg(p.x + to) : HJShellAt(&p.shell, p.x, p.ghost, f[0] + px, f[1] + py, f[2] + pz));
       }
   p.y[here] = sum;
 }
 
-static HJWeightedArgs HJWeightedArgsOf(const HJTransferProduct *t, bool transpose)
+static HJInterpolationArgs HJInterpolationArgsOf(const HJTransferProduct *t, bool transpose)
 {
-  HJWeightedArgs p = {};
+  HJInterpolationArgs p = {};
 
-  p.w      = HJColumnsSet(t->transfer, t->shell, t->weight, t->weight_ghost);
+  p.w      = HJColumnsSet(t->transfer, t->shell, t->coefficient, t->coefficient_ghost);
   p.shell  = *t->shell;
   p.domain = t->transfer->fine.domain;
   p.x      = t->x;
@@ -208,9 +208,9 @@ static HJWeightedArgs HJWeightedArgsOf(const HJTransferProduct *t, bool transpos
   return p;
 }
 
-typedef void (*HJWeightedKernel)(const HJWeightedArgs);
+typedef void (*HJInterpolationKernel)(const HJInterpolationArgs);
 
-#define HJ_WEIGHTED_TABLE(kernel)                                                                                                          \
+#define HJ_INTERPOLATION_TABLE(kernel)                                                                                                     \
   {                                                                                                                                        \
     {{kernel<false, false, false>, kernel<false, false, true>}, {kernel<false, true, false>, kernel<false, true, true>}},                  \
     {                                                                                                                                      \
@@ -221,9 +221,9 @@ typedef void (*HJWeightedKernel)(const HJWeightedArgs);
     }                                                                                                                                      \
   }
 
-static PetscErrorCode HJWeightedLaunch(HJWeightedKernel const kernels[2][2][2], HJWeightedArgs *p)
+static PetscErrorCode HJInterpolationLaunch(HJInterpolationKernel const kernels[2][2][2], HJInterpolationArgs *p)
 {
-  const dim3   block = p->n[1] > 1 ? dim3(32, HJ_WEIGHTED_THREADS / 32) : dim3(HJ_WEIGHTED_THREADS);
+  const dim3   block = p->n[1] > 1 ? dim3(32, HJ_INTERPOLATION_THREADS / 32) : dim3(HJ_INTERPOLATION_THREADS);
   long long    blocks;
   cudaStream_t stream;
 
@@ -240,32 +240,32 @@ static PetscErrorCode HJWeightedLaunch(HJWeightedKernel const kernels[2][2][2], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJInterpolateWeighted_CUDA(const HJTransferProduct *t)
+PetscErrorCode HJInterpolateVariable_CUDA(const HJTransferProduct *t)
 {
-  static const HJWeightedKernel kernels[2][2][2] = HJ_WEIGHTED_TABLE(HJInterpolateWeighted_Kernel);
-  HJWeightedArgs                p                = HJWeightedArgsOf(t, false);
+  static const HJInterpolationKernel kernels[2][2][2] = HJ_INTERPOLATION_TABLE(HJInterpolateVariable_Kernel);
+  HJInterpolationArgs                p                = HJInterpolationArgsOf(t, false);
 
   PetscFunctionBegin;
-  PetscCall(HJWeightedLaunch(kernels, &p));
+  PetscCall(HJInterpolationLaunch(kernels, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJInterpolateTransposeWeighted_CUDA(const HJTransferProduct *t)
+PetscErrorCode HJInterpolateTransposeVariable_CUDA(const HJTransferProduct *t)
 {
-  static const HJWeightedKernel kernels[2][2][2] = HJ_WEIGHTED_TABLE(HJGatherWeighted_Kernel);
-  HJWeightedArgs                p                = HJWeightedArgsOf(t, true);
+  static const HJInterpolationKernel kernels[2][2][2] = HJ_INTERPOLATION_TABLE(HJGatherVariable_Kernel);
+  HJInterpolationArgs                p                = HJInterpolationArgsOf(t, true);
 
   PetscFunctionBegin;
-  PetscCall(HJWeightedLaunch(kernels, &p));
+  PetscCall(HJInterpolationLaunch(kernels, &p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef struct {
   HJColumns           w, couplings;
   HJFine              rows, a;
-  HJWeightPlan        plan;
+  HJInterpolationPlan plan;
   bool                same; /* rows are a */
-  double             *weight, *coupling;
+  double             *coefficient, *coupling;
   unsigned long long *jump; /* bits of a number that is not negative, two counts: the fields of a HJJump */
 } HJFillArgs;
 
@@ -303,14 +303,14 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
 }
 
 /* SAME: of a symmetric matrix, whose rows are the symmetric part's */
-template <bool SAME> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJWeights_Kernel(const __grid_constant__ HJFillArgs p)
+template <bool SAME> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJInterpolationFill_Kernel(const __grid_constant__ HJFillArgs p)
 {
   const long long n = p.w.n;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, SAME ? &p.rows : &p.a, i, j, k, p.weight + at);
+    HJColumnFill(&p.w, &p.couplings, &p.plan, &p.rows, SAME ? &p.rows : &p.a, i, j, k, p.coefficient + at);
   }
 }
 
@@ -319,23 +319,23 @@ static unsigned HJSetupBlocks(long long n)
   return (unsigned)PetscMin((n + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS, 1LL << 30);
 }
 
-static HJFillArgs HJFillArgsOf(const HJWeightsFill *f)
+static HJFillArgs HJFillArgsOf(const HJInterpolationFill *f)
 {
   HJFillArgs p;
 
   memset((void *)&p, 0, sizeof(p));
-  p.w         = HJColumnsSet(f->t, NULL, f->weight, NULL);
+  p.w         = HJColumnsSet(f->t, NULL, f->coefficient, NULL);
   p.couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
   p.rows      = HJFineSet(f->t, f->shell, f->a, f->ghost);
   p.a         = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   p.same      = f->a == f->symmetric;
-  HJWeightPlanSet(&p.w, &p.a, &p.plan);
-  p.weight   = f->weight;
-  p.coupling = f->coupling;
+  HJInterpolationPlanSet(&p.w, &p.a, &p.plan);
+  p.coefficient = f->coefficient;
+  p.coupling    = f->coupling;
   return p;
 }
 
-static PetscErrorCode HJFillLaunch(const HJWeightsFill *f, void (*kernel)(HJFillArgs))
+static PetscErrorCode HJFillLaunch(const HJInterpolationFill *f, void (*kernel)(HJFillArgs))
 {
   const HJFillArgs p = HJFillArgsOf(f);
   cudaStream_t     stream;
@@ -350,21 +350,21 @@ static PetscErrorCode HJFillLaunch(const HJWeightsFill *f, void (*kernel)(HJFill
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferCouplings_CUDA(const HJWeightsFill *f)
+PetscErrorCode HJTransferCouplings_CUDA(const HJInterpolationFill *f)
 {
   PetscFunctionBegin;
   PetscCall(HJFillLaunch(f, HJCouplings_Kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferWeights_CUDA(const HJWeightsFill *f)
+PetscErrorCode HJInterpolationFill_CUDA(const HJInterpolationFill *f)
 {
   PetscFunctionBegin;
-  PetscCall(HJFillLaunch(f, f->a == f->symmetric ? HJWeights_Kernel<true> : HJWeights_Kernel<false>));
+  PetscCall(HJFillLaunch(f, f->a == f->symmetric ? HJInterpolationFill_Kernel<true> : HJInterpolationFill_Kernel<false>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferJump_CUDA(const HJWeightsFill *f)
+PetscErrorCode HJTransferJump_CUDA(const HJInterpolationFill *f)
 {
   HJFillArgs   p = HJFillArgsOf(f);
   HJDevice     device;
@@ -434,7 +434,7 @@ static __device__ __forceinline__ int HJProductLast(const HJProductArgs &p, int 
   return p.w.step[d] ? (t + 1) >> 1 : t;
 }
 
-/* Adds a fine row's entry, times the weight of its point, to the coarse row: [27][HJ_SETUP_THREADS], this thread's column */
+/* Adds a fine row's entry, times the coefficient of its point, to the coarse row: [27][HJ_SETUP_THREADS], this thread's column */
 static __device__ __forceinline__ void HJProductSpread(const HJProductArgs &p, double v, int tx, int ty, int tz, long long at,
                                                        const HJProductReach r[3], double *row)
 {
@@ -446,7 +446,8 @@ static __device__ __forceinline__ void HJProductSpread(const HJProductArgs &p, d
         const PetscInt slot = HJColumnsSlot(&p.w, p.w.step[0] ? tx - 2 * qx : 0, p.w.step[1] ? ty - 2 * qy : 0,
                                             p.w.step[2] ? tz - 2 * qz : 0);
 
-        row[(9 * qz + 3 * qy + qx + 13) * HJ_SETUP_THREADS] += v * __ldg(p.w.weight + slot * (long long)p.w.n + line + r[0].coarse[qx + 1]);
+        row[(9 * qz + 3 * qy + qx + 13) * HJ_SETUP_THREADS] += v * __ldg(p.w.coefficient + slot * (long long)p.w.n + line +
+                                                                         r[0].coarse[qx + 1]);
       }
     }
   }
@@ -466,11 +467,11 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
   for (int pz = -more[2]; pz <= more[2]; pz++) {
     for (int py = -more[1]; py <= more[1]; py++) {
       for (int px = -more[0]; px <= more[0]; px++) {
-        const double  weight = __ldg(p.w.weight + HJColumnsSlot(&p.w, px, py, pz) * n + at);
+        const double  coefficient = __ldg(p.w.coefficient + HJColumnsSlot(&p.w, px, py, pz) * n + at);
         const double *a = p.a.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] + r[0].fine[px + 1];
 
         for (int s = 0; s < p.a.nslots; s++)
-          HJProductSpread(p, weight * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r, row);
+          HJProductSpread(p, coefficient * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r, row);
       }
     }
   }
@@ -482,7 +483,7 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
     const long long to = p.to[HJShapeSlot(p.dim, HJ_BOX, q[0], q[1], q[2])];
     if (to >= 0) p.coarse[to + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
   }
-  if (__ldg(p.w.weight + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
+  if (__ldg(p.w.coefficient + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
 }
 
 /* Any point */
@@ -499,11 +500,11 @@ static __device__ __noinline__ void HJProductAny(const HJProductArgs &p, const i
     for (int d = 0; d < 3; d++) to[d] = p.fold[d] == 1 ? 0 : p.fold[d] == 2 && q[d] > 0 ? -1 : q[d];
     const long long begin = p.to[HJShapeSlot(p.dim, HJ_BOX, to[0], to[1], to[2])];
 
-    if (begin >= 0) p.coarse[begin + at] += HJWeightedEntry(&p.w, &p.a, c[0], c[1], c[2], q);
+    if (begin >= 0) p.coarse[begin + at] += HJInterpolationEntry(&p.w, &p.a, c[0], c[1], c[2], q);
   }
 }
 
-__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJGalerkinWeighted_Kernel(const __grid_constant__ HJProductArgs p)
+__global__ void __launch_bounds__(HJ_SETUP_THREADS) HJGalerkinVariable_Kernel(const __grid_constant__ HJProductArgs p)
 {
   __shared__ double s_row[27 * HJ_SETUP_THREADS];
   const long long   n = p.w.n;
@@ -517,7 +518,7 @@ __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJGalerkinWeighted_Kernel(co
   }
 }
 
-PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
+PetscErrorCode HJGalerkinVariable_CUDA(const HJGalerkin *g)
 {
   const HJGrid *coarse = &g->t->coarse;
   HJProductArgs p;
@@ -525,7 +526,7 @@ PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
 
   PetscFunctionBegin;
   memset((void *)&p, 0, sizeof(p));
-  p.w      = HJColumnsSet(g->t, g->weight_shell, g->weight, g->weight_ghost);
+  p.w      = HJColumnsSet(g->t, g->coefficient_shell, g->coefficient, g->coefficient_ghost);
   p.a      = HJFineSet(g->t, g->shell, g->fine, g->ghost);
   p.coarse = g->coarse;
   p.dim    = (int)coarse->dim;
@@ -538,7 +539,7 @@ PetscErrorCode HJGalerkinWeighted_CUDA(const HJGalerkin *g)
   if (!p.w.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  HJGalerkinWeighted_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
+  HJGalerkinVariable_Kernel<<<HJSetupBlocks(p.w.n), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,7 @@ static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscIn
   PetscCheck(!hj->array[s], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is in use; call MatHJStencilRestoreArray() first",
              di, dj, dk);
-  PetscCall(HJMatCheckLent(A));
+  PetscCall(HJMatCheckCheckedOut(A));
   PetscCall(HJMatExpand(A));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + HJSlotBegin(&hj->c, s), &hj->array[s]));
   PetscCall(DMDAVecGetArray(hj->da, hj->array[s], array));
@@ -66,14 +66,14 @@ static PetscErrorCode MatHJStencilGetArrayAndMemType_HJStencil(Mat A, PetscInt d
 
   PetscFunctionBegin;
   PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(!(hj->lent >> s & 1), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(!(hj->checked_out >> s & 1), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              " is in use; call MatHJStencilRestoreArrayAndMemType() first",
              di, dj, dk);
   PetscCall(HJMatCheckGiven(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
-  hj->lent |= 1u << s;
+  hj->checked_out |= 1u << s;
   *array = c->value + HJSlotBegin(c, s);
   if (mtype) *mtype = ops->backend->mtype;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,13 +88,13 @@ static PetscErrorCode MatHJStencilRestoreArrayAndMemType_HJStencil(Mat A, PetscI
 
   PetscFunctionBegin;
   PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(hj->lent >> s & 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(hj->checked_out >> s & 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              " is not in use; call MatHJStencilGetArrayAndMemType() first",
              di, dj, dk);
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatTouched(A, ops));
-  hj->lent &= ~(1u << s);
+  hj->checked_out &= ~(1u << s);
   hj->touched |= 1u << s;
   *array       = NULL;
   A->assembled = PETSC_FALSE;
@@ -166,7 +166,7 @@ static PetscErrorCode MatHJStencilGetExchange_HJStencil(Mat A, const HJBackendOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatComposeDoors(Mat A, PetscBool on)
+PetscErrorCode HJMatComposeSetValues(Mat A, PetscBool on)
 {
   PetscObject o = (PetscObject)A;
 

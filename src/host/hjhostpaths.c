@@ -2,7 +2,7 @@
    Couplings of fine points to coarse ones directly and by way of the points beside both, for a piece of a coarse line at a time. Each
    coupling on the way is read along its line first, then all points are done at once.
 */
-#include "hjpaths.h"
+#include "hjhostpaths.h"
 
 /* Planes that hold all points around those on both sides of a coarse plane */
 #define HJ_PATHS_PLANES 5

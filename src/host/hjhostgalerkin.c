@@ -93,7 +93,7 @@ static void HJPieceAdd(const HJGalerkin *g, const HJHostKernels *kernels, int py
     HJFineLineGet(g, slot, off, piece->lo, piece->n, j, k, &l);
     for (int cz = -1; cz <= 1; cz++) {
       for (int cy = -1; cy <= 1; cy++) {
-        const PetscReal w   = HJGalerkinWeight(y, py, (int)off[1], cy) * HJGalerkinWeight(z, pz, (int)off[2], cz);
+        const PetscReal w   = HJGalerkinCoefficient(y, py, (int)off[1], cy) * HJGalerkinCoefficient(z, pz, (int)off[2], cz);
         PetscScalar    *sum = piece->sum[off[0] + 1][cz + 1][cy + 1];
 
         if (w == 0.0) continue;
@@ -117,7 +117,7 @@ static void HJPieceEnd(const HJGalerkinEnds *ends, PetscInt i, PetscInt n, const
       PetscScalar sum = 0.0;
 
       for (int p = -1; p <= 1; p++) {
-        for (int o = -1; o <= 1; o++) sum += HJGalerkinWeight(&s, p, o, c) * line->a[o + 1][2 * at + p];
+        for (int o = -1; o <= 1; o++) sum += HJGalerkinCoefficient(&s, p, o, c) * line->a[o + 1][2 * at + p];
       }
       line->to[c + 1][at] = sum;
     }

@@ -2,7 +2,7 @@
    Products of a matrix of stencil coefficients with a vector, line by line. The lines around a line lie in the vector or among its ghosts;
    its first and last point, whose neighbours along the line are ghosts, are done apart.
 */
-#include "hjproduct.h"
+#include "hjhostproduct.h"
 
 /* Points of a dictionary's line that are one run from so many on; shorter ones look their rows up one by one */
 #define HJ_PRODUCT_MIN_RUN 16
@@ -99,7 +99,7 @@ PetscErrorCode HJHostProduct(const HJProduct *p)
   PetscScalar       end[2][9][3];
 
   PetscFunctionBegin;
-  if (p->part == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->region == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
   HJHostProductSet(p->a, n, (PetscBool)(p->b != NULL), &args);
   for (PetscInt k = 0; k < s->width[2]; k++) {
     for (PetscInt j = 0; j < s->width[1]; j++) {
@@ -177,7 +177,7 @@ PetscErrorCode HJHostProductTranspose(const HJProduct *p)
   const HJShell        *s = p->shell;
 
   PetscFunctionBegin;
-  if (p->part == HJ_PRODUCT_RETURNS) {
+  if (p->region == HJ_PRODUCT_RETURNS) {
     HJProductAddReturns(p);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -16,7 +16,7 @@ typedef struct {
   Mat                 A, P; /* not references of its own */
   const HJBackendOps *ops;
   const HJTransfer   *transfer; /* NULL: not in one pass */
-  PetscBool           weighted; /* P has weights of its own */
+  PetscBool           variable; /* P has coefficients of its own */
   PetscBool           apart;    /* the last one was not in one pass */
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
