@@ -7,7 +7,7 @@
 #include "machine.h"
 #include "report.h"
 
-/* By which a hierarchy is set up, in this order, and as -doors calls them */
+/* By which a hierarchy is set up, in this order, and as -fillings calls them */
 #define DOORS 4
 static const Filling     our_fillings[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
 static const char *const our_filling_names[DOORS] = {"values", "arrays", "row", "coo"};
