@@ -413,7 +413,7 @@ def main():
         print(f'1..0 # SKIP the table is that of PETSc 3.18, this is {version}')
         return 0
     os.makedirs(FOLDER, exist_ok=True)
-    made = compile_program(HERE, 'programs/probe.c', f'{FOLDER}/libprobe.so', '-shared', '-fPIC')
+    made = compile_program(HERE, 'programs/probe.c', f'{FOLDER}/libprobe.so', '-shared', '-fPIC', '-I' + os.path.join(HERE, '..', 'src'))
     if made.returncode:
         print(made.stdout, file=sys.stderr)
         return 1

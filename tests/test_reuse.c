@@ -23,7 +23,8 @@ static PetscErrorCode SetOptions(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, "-hjmg_pc_type hjmg -hjmg_pc_hjmg_k " K " -hjmg_pc_hjmg_levels 3 -hjmg_pc_hjmg_galerkin "
-                                           "-hjmg_pc_hjmg_coarse_solve sweeps -hjmg_pc_hjmg_transfer bilinear"));
+                                           "-hjmg_pc_hjmg_coarse_solve sweeps -hjmg_pc_hjmg_transfer bilinear "
+                                           "-hjmg_pc_hjmg_rank_points 0"));
   PetscCall(PetscOptionsInsertString(NULL, "-hjacobi_pc_type hjacobi -hjacobi_pc_hjacobi_k 6"));
   PetscCall(PetscOptionsInsertString(NULL, "-mg_pc_type mg -mg_pc_mg_levels 3 -mg_pc_mg_galerkin both -mg_mg_levels_ksp_type richardson "
                                            "-mg_mg_levels_ksp_max_it 1 -mg_mg_levels_pc_type hjacobi -mg_mg_levels_pc_hjacobi_k " K

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
   return status;
 }
 END
-$CC $PETSC_CFLAGS "$dir/tap.c" -o "$dir/tests/tap" $PETSC_LIBS -lm >"$dir/out" 2>"$dir/err"
+$CC -Isrc -Iinclude $PETSC_CFLAGS "$dir/tap.c" -o "$dir/tests/tap" $PETSC_LIBS -lm >"$dir/out" 2>"$dir/err"
 ok "$([ -x "$dir/tests/tap" ] && echo yes)" 'a program compiles'
 awk 'BEGIN {for (i = 1; i <= 2000; i++) printf "ok %d - line %d of a test that has many of them\n", i, i; print "1..2000"}' >"$dir/expected"
 for ranks in 1 2; do

@@ -426,9 +426,16 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const char *HJMGGatherNotRecorded(const HJMGGather g)
+/* Where some ranks replayed a cycle that others launch, each would wait for what the other one does at another time */
+PetscErrorCode HJMGGatherNotRecorded(const HJMGGather g, MPI_Comm comm, const char **why)
 {
-  return g->member ? ((const PC_HJMG *)g->pc->data)->not_recorded : NULL;
+  const char *below = g->member ? ((const PC_HJMG *)g->pc->data)->not_recorded : NULL;
+  int         any   = below != NULL;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm));
+  *why = below ? below : any ? "those of the levels on fewer ranks are not" : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscInt HJMGGatherLevels(const HJMGGather g)

@@ -327,8 +327,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherCreate(PC, const PetscInt nranks[3]);
 PETSC_INTERN PetscErrorCode HJMGGatherRefresh(PC);
 /* Sets up the levels on fewer ranks, with the options of the PC. Where that fails mg->failure says so on all ranks */
 PETSC_INTERN PetscErrorCode HJMGGatherSetUp(PC);
-/* Why a cycle with these levels is not recorded on this rank; NULL: it can be */
-PETSC_INTERN const char *HJMGGatherNotRecorded(const HJMGGather);
+/* Collective. Why cycles with these levels are not recorded; NULL: they can be. The words are of a rank, whether there are any is not */
+PETSC_INTERN PetscErrorCode HJMGGatherNotRecorded(const HJMGGather, MPI_Comm, const char **why);
 /* x = one cycle of that kind, of the last level and all below, from zero; x may be b */
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, HJMGKind, Vec b, Vec x);
 /* For a PC whose finest level is handed over: HJMGSolveRotated() on the ranks that have the level. The others take part in its tests */

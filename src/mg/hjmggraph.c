@@ -50,6 +50,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   PC_HJMG            *mg       = (PC_HJMG *)pc->data;
   const HJOperator   *op       = mg->level[0].op;
   const HJBackendOps *ops      = op->ops;
+  const MPI_Comm      comm     = PetscObjectComm((PetscObject)mg->level[0].da);
   PetscBool           recorded = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -62,10 +63,9 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   else if (PetscMemTypeHost(mg->seen.lives)) mg->not_recorded = "products with the finest matrix are done on the CPU, to which it is bound";
   else if (mg->constants && !mg->inverse) mg->not_recorded = "PETSc removes constants, and waits for it";
   else if (!recorded) mg->not_recorded = "values travel between ranks or periodic ends, and not by ipc";
+  else if (mg->gather) PetscCall(HJMGGatherNotRecorded(mg->gather, comm, &mg->not_recorded));
   if (mg->not_recorded) PetscCall(HJFenceDestroy(&mg->fence));
-  else if (!mg->fence)
-    PetscCall(HJFenceCreate(PetscObjectComm((PetscObject)mg->level[0].da), (HJExchange){op->halo_ops, op->exchange_timeout}, &mg->fence));
-  if (mg->gather && !mg->not_recorded) mg->not_recorded = HJMGGatherNotRecorded(mg->gather); /* which a rank may say alone */
+  else if (!mg->fence) PetscCall(HJFenceCreate(comm, (HJExchange){op->halo_ops, op->exchange_timeout}, &mg->fence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

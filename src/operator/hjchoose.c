@@ -119,9 +119,8 @@ PetscErrorCode HJOperatorChooseExchange(MPI_Comm comm, PCHJacobiExchange asked, 
   *ops = &HJHaloPetscSF;
   *why = "asked for";
   if (asked == PC_HJACOBI_EXCHANGE_PETSCSF) PetscFunctionReturn(PETSC_SUCCESS);
-  *why = "one rank has nothing to exchange";
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (size == 1) asked = PC_HJACOBI_EXCHANGE_AUTO; /* to itself, across a period, whatever can be recorded: else cycles are not */
   *why = "the others are for GPUs, the backend is host";
 #if defined(HJACOBI_HAVE_CUDA)
   if (PetscMemTypeDevice(backend->mtype) && asked != PC_HJACOBI_EXCHANGE_NCCL) {
