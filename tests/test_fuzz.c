@@ -549,6 +549,25 @@ static PetscErrorCode ReadSeed(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Problems whose answer was wrong once, on 2 and 3 ranks: coarsest grids that are unsymmetric and singular, or nearly so */
+static PetscErrorCode RunFound(void)
+{
+  static const struct {
+    int      seed;
+    PetscInt number;
+  } found[] = {{61, 583}, {61, 1261}, {62, 219}};
+
+  const uint64_t seed = run.seed;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(found); i++) {
+    run.seed = found[i].seed;
+    PetscCall(OneProblem(found[i].number, ""));
+  }
+  run.seed = seed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunAll(void)
 {
   char        kind[128] = "", backend[32] = "host";
@@ -579,6 +598,7 @@ static PetscErrorCode RunAll(void)
     first    = only;
     problems = 1;
   }
+  if (!only_long && !run.only) PetscCall(RunFound());
   for (PetscInt i = first; i < first + problems; i++) PetscCall(OneProblem(i, kind));
   for (int o = 0; o < OUTCOMES && !rank; o++) fprintf(HJTestStream(), "%s%d %s", o ? ", " : "# ", (int)run.count[o], outcomes[o]);
   if (!rank) fprintf(HJTestStream(), "\n");

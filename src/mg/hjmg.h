@@ -41,6 +41,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_SVD_MOST 512
 /* Singular values of an unsymmetric matrix that are a smaller share of the largest one are taken for this share */
 #define HJ_MG_SVD_FLOOR 1e-6
+/* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
+#define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
 #define HJ_MG_VOID 1e-10
 /* The inverse times the matrix may change a vector by this share of it. Where it changes it by more the matrix is singular or too

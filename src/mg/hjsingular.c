@@ -105,10 +105,10 @@ static PetscErrorCode HJMGPseudoinvertScaled(PetscInt n, PetscScalar a[], PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A times what it makes of A times a rough vector is that, and whether it makes of a rough vector one of the same direction as A
-   does. On the host */
-static PetscErrorCode HJMGCheckPseudoinverse(PetscInt n, const PetscScalar a[], const PetscScalar inverse[], PetscBool *good,
-                                             PetscBool *same_sign)
+/* Whether A times what it makes of A times a rough vector is that, but for a share defect, and whether it makes of a rough vector one of
+   the same direction as A does. On the host */
+static PetscErrorCode HJMGCheckPseudoinverse(PetscInt n, const PetscScalar a[], const PetscScalar inverse[], PetscReal defect,
+                                             PetscBool *good, PetscBool *same_sign)
 {
   const HJMultigridOps *ops = HJBackendHost.multigrid;
   PetscScalar          *rough, *b, *x, *y, product[2] = {0.0, 0.0};
@@ -127,7 +127,7 @@ static PetscErrorCode HJMGCheckPseudoinverse(PetscInt n, const PetscScalar a[], 
     product[0] += rough[i] * b[i];
     product[1] += rough[i] * x[i];
   }
-  *good      = (PetscBool)(most[1] <= HJ_MG_INVERSE_DEFECT * most[0]);
+  *good      = (PetscBool)(most[1] <= defect * most[0]);
   *same_sign = (PetscBool)(PetscRealPart(product[0] * product[1]) >= 0.0);
   PetscCall(PetscFree4(rough, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,7 +159,7 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
     PetscCall(PetscArraycpy(inverse, a, size));
     PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], symmetric ? 0.0 : HJ_MG_SVD_FLOOR, &rank, &made));
     if (!made) break;
-    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, good, &same_sign));
+    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, symmetric ? HJ_MG_INVERSE_DEFECT : HJ_MG_SVD_DEFECT, good, &same_sign));
   }
   if (*good) {
     PetscCall(ops->copy(NULL, mg->inverse, inverse, size));
