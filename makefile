@@ -5,7 +5,7 @@ MAKEFLAGS += --no-builtin-rules
 BUILD   := build
 LIB     := lib/libhjacobi.so
 prefix  ?= /usr/local
-VERSION := 0.1.0
+VERSION := $(shell awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {v = v dot $$3; dot = "."} END {print v}' include/pchjacobi.h)
 
 include config/petsc.mk
 include config/cuda.mk
@@ -179,18 +179,29 @@ lint:
 	@sh config/lint.sh
 
 # One binary for all GPUs, built apart so that the working build stays as it is
-INSTALLED := lib/libhjacobi.so include/pchjacobi.h lib/pkgconfig/hjacobi.pc
+OPTION_FILES := $(wildcard config/options/*.opts)
+CMAKE_FILES  := hjacobi-config.cmake hjacobi-config-version.cmake
+MANUAL       := include/pchjacobi.h $(SRC_C)
+INSTALLED     = lib/libhjacobi.so include/pchjacobi.h lib/pkgconfig/hjacobi.pc $(CMAKE_FILES:%=lib/cmake/hjacobi/%) \
+  $(OPTION_FILES:config/%=share/hjacobi/%) $(patsubst %,share/man/man3/%.3,$(shell awk -v list=1 -f config/manpages.awk $(MANUAL)))
+to            = $(DESTDIR)$(prefix)
+fill          = sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' -e 's|@petsc@|$(PETSC_VERSION)|'
 install:
 	$(if $(filter /%,$(firstword $(prefix))),,$(error prefix=$(prefix) must be a whole path, which begins with /))
 	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so \
 	  $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
-	install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include'
-	install -m 755 $(BUILD)/release/libhjacobi.so '$(DESTDIR)$(prefix)/lib/libhjacobi.so'
-	install -m 644 include/pchjacobi.h '$(DESTDIR)$(prefix)/include/pchjacobi.h'
-	sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' config/hjacobi.pc.in >'$(DESTDIR)$(prefix)/lib/pkgconfig/hjacobi.pc'
+	install -d $(foreach folder,lib/pkgconfig lib/cmake/hjacobi include share/hjacobi/options share/man/man3,'$(to)/$(folder)')
+	install -m 755 $(BUILD)/release/libhjacobi.so '$(to)/lib/libhjacobi.so'
+	install -m 644 include/pchjacobi.h '$(to)/include/pchjacobi.h'
+	install -m 644 $(OPTION_FILES) '$(to)/share/hjacobi/options'
+	$(fill) config/hjacobi.pc.in >'$(to)/lib/pkgconfig/hjacobi.pc'
+	for file in $(CMAKE_FILES); do $(fill) config/$$file.in >'$(to)/lib/cmake/hjacobi'/$$file || exit; done
+	awk -v dir='$(to)/share/man/man3' -v version=$(VERSION) -f config/manpages.awk $(MANUAL)
 
+# Folders that others may use too stay
 uninstall:
-	for file in $(INSTALLED); do rm -f '$(DESTDIR)$(prefix)'/$$file; done
+	for file in $(INSTALLED); do rm -f '$(to)'/$$file; done
+	for folder in lib/cmake/hjacobi share/hjacobi/options share/hjacobi; do rmdir '$(to)'/$$folder 2>/dev/null || :; done
 
 clean:
 	rm -rf $(BUILD) $(LIB)
