@@ -64,6 +64,8 @@ help:
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
+	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
+	@echo 'make release-check  all that a release needs: lint, check, the tarball and its build, an installation; STEPS="..." does some'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
@@ -203,10 +205,22 @@ uninstall:
 	for file in $(INSTALLED); do rm -f '$(to)'/$$file; done
 	for folder in lib/cmake/hjacobi share/hjacobi/options share/hjacobi; do rmdir '$(to)'/$$folder 2>/dev/null || :; done
 
+# Of the last commit, with nothing that git alone knows: its makefile works without git
+DIST := $(BUILD)/hjacobi-$(VERSION).tar.gz
+dist:
+	@[ -e .git ] || { echo 'make dist: this is no git checkout'; exit 1; }
+	@git diff --quiet HEAD || echo 'make dist: changes that are not committed are not in $(DIST)'
+	@mkdir -p $(BUILD)
+	git archive --prefix=hjacobi-$(VERSION)/ -o $(DIST) HEAD
+
+release-check:
+	@$(RUN_ENV) VERSION='$(VERSION)' sh config/releasecheck.sh $(STEPS)
+
 clean:
 	rm -rf $(BUILD) $(LIB)
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
+.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall dist \
+  release-check clean always
 .SECONDARY:
