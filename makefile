@@ -5,7 +5,7 @@ MAKEFLAGS += --no-builtin-rules
 BUILD   := build
 LIB     := lib/libhjacobi.so
 prefix  ?= /usr/local
-VERSION := 0.1.0
+VERSION := $(shell awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {v = v dot $$3; dot = "."} END {print v}' include/pchjacobi.h)
 
 include config/petsc.mk
 include config/cuda.mk
@@ -64,6 +64,8 @@ help:
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
+	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
+	@echo 'make release-check  all that a release needs: lint, check, the tarball and its build, an installation; STEPS="..." does some'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
@@ -179,23 +181,46 @@ lint:
 	@sh config/lint.sh
 
 # One binary for all GPUs, built apart so that the working build stays as it is
-INSTALLED := lib/libhjacobi.so include/pchjacobi.h lib/pkgconfig/hjacobi.pc
+OPTION_FILES := $(wildcard config/options/*.opts)
+CMAKE_FILES  := hjacobi-config.cmake hjacobi-config-version.cmake
+MANUAL       := include/pchjacobi.h $(SRC_C)
+INSTALLED     = lib/libhjacobi.so include/pchjacobi.h lib/pkgconfig/hjacobi.pc $(CMAKE_FILES:%=lib/cmake/hjacobi/%) \
+  $(OPTION_FILES:config/%=share/hjacobi/%) $(patsubst %,share/man/man3/%.3,$(shell awk -v list=1 -f config/manpages.awk $(MANUAL)))
+to            = $(DESTDIR)$(prefix)
+fill          = sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' -e 's|@petsc@|$(PETSC_VERSION)|'
 install:
 	$(if $(filter /%,$(firstword $(prefix))),,$(error prefix=$(prefix) must be a whole path, which begins with /))
 	$(MAKE) BUILD=$(BUILD)/release LIB=$(BUILD)/release/libhjacobi.so \
 	  $(if $(filter command line environment,$(origin CUDA_ARCHS)),,CUDA_ARCHS=all) all
-	install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include'
-	install -m 755 $(BUILD)/release/libhjacobi.so '$(DESTDIR)$(prefix)/lib/libhjacobi.so'
-	install -m 644 include/pchjacobi.h '$(DESTDIR)$(prefix)/include/pchjacobi.h'
-	sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' config/hjacobi.pc.in >'$(DESTDIR)$(prefix)/lib/pkgconfig/hjacobi.pc'
+	install -d $(foreach folder,lib/pkgconfig lib/cmake/hjacobi include share/hjacobi/options share/man/man3,'$(to)/$(folder)')
+	install -m 755 $(BUILD)/release/libhjacobi.so '$(to)/lib/libhjacobi.so'
+	install -m 644 include/pchjacobi.h '$(to)/include/pchjacobi.h'
+	install -m 644 $(OPTION_FILES) '$(to)/share/hjacobi/options'
+	$(fill) config/hjacobi.pc.in >'$(to)/lib/pkgconfig/hjacobi.pc'
+	for file in $(CMAKE_FILES); do $(fill) config/$$file.in >'$(to)/lib/cmake/hjacobi'/$$file || exit; done
+	awk -v dir='$(to)/share/man/man3' -v version=$(VERSION) -f config/manpages.awk $(MANUAL)
 
+# Folders that others may use too stay
 uninstall:
-	for file in $(INSTALLED); do rm -f '$(DESTDIR)$(prefix)'/$$file; done
+	for file in $(INSTALLED); do rm -f '$(to)'/$$file; done
+	for folder in lib/cmake/hjacobi share/hjacobi/options share/hjacobi; do rmdir '$(to)'/$$folder 2>/dev/null || :; done
+
+# Of the last commit, with nothing that git alone knows: its makefile works without git
+DIST := $(BUILD)/hjacobi-$(VERSION).tar.gz
+dist:
+	@[ -e .git ] || { echo 'make dist: this is no git checkout'; exit 1; }
+	@git diff --quiet HEAD || echo 'make dist: changes that are not committed are not in $(DIST)'
+	@mkdir -p $(BUILD)
+	git archive --prefix=hjacobi-$(VERSION)/ -o $(DIST) HEAD
+
+release-check:
+	@$(RUN_ENV) VERSION='$(VERSION)' sh config/releasecheck.sh $(STEPS)
 
 clean:
 	rm -rf $(BUILD) $(LIB)
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
+.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall dist \
+  release-check clean always
 .SECONDARY:

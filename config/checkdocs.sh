@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every
-# public function has a manual page, every option a setter of its stem. Silent when they agree.
+# public function has a manual page, every option a setter of its stem, and that pages have the version of the header. Silent when they agree.
 set -u
 cd "${1:-.}"
 status=0 tmp=$(mktemp -d)
@@ -48,4 +48,8 @@ for key in $(grep -E -e '-(pc_)?hj' "$tmp/code"); do
   case $stem in Verify | Monitor | Log) continue ;; esac
   grep -q "${type}Set$stem(" include/pchjacobi.h || complain "$key has no ${type}Set$stem"
 done
+# The version of the header is that of the pages of a release
+version=$(awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {printf "%s%s", dot, $3; dot = "."}' include/pchjacobi.h)
+grep -q "^version: $version\$" config/CITATION.cff || complain "config/CITATION.cff is not of version $version, that of include/pchjacobi.h"
+grep -qE "^## $version( |\$)" CHANGELOG.md || complain "CHANGELOG.md says nothing of version $version, that of include/pchjacobi.h"
 exit $status

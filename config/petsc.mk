@@ -5,7 +5,7 @@ ifneq ($(PETSC_DIR),)
 endif
 export PETSC_DIR PETSC_ARCH
 
-ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean dist help uninstall,$(or $(MAKECMDGOALS),all)),)
   ifneq ($(shell PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) sh config/setup.sh --ready && echo yes),yes)
     ifneq ($(MAKE_RESTARTS),)
       $(error hjacobi: set-up ended, but PETSc is still not found)

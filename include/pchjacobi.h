@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PCHJACOBI, hierarchical Jacobi on DMDA grids, PCHJMG, multigrid that it smooths, and MATHJSTENCIL, matrices stored as
    their stencil, with their interpolation MATHJTRANSFER: a PETSc plugin. The only public header.
@@ -5,6 +6,13 @@
 #pragma once
 
 #include <petscpc.h>
+
+/* The makefile reads these numbers too: they stand here alone */
+#define HJACOBI_VERSION_MAJOR    0
+#define HJACOBI_VERSION_MINOR    1
+#define HJACOBI_VERSION_SUBMINOR 0
+#define HJACOBI_VERSION_STRING                                                                                                             \
+  PetscStringize(HJACOBI_VERSION_MAJOR) "." PetscStringize(HJACOBI_VERSION_MINOR) "." PetscStringize(HJACOBI_VERSION_SUBMINOR)
 
 #define PCHJACOBI     "hjacobi"
 #define PCHJMG        "hjmg"
@@ -141,6 +149,7 @@ PETSC_EXTERN const char *const PCHJacobiCheckNorms[];
 
 PETSC_EXTERN PetscErrorCode PCHJacobiInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PCHJacobiFinalizePackage(void);
+PETSC_EXTERN PetscErrorCode PCHJacobiGetVersion(PetscInt *, PetscInt *, PetscInt *);
 
 PETSC_EXTERN PetscErrorCode PCHJacobiSetK(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCHJacobiGetK(PC, PetscInt *);

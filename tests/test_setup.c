@@ -378,6 +378,36 @@ static PetscErrorCode TestFreedMemory(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The version of the library that runs, that of the header, and that of the views */
+static PetscErrorCode TestVersion(DM da, Mat A)
+{
+  PetscInt  version[3] = {-1, -1, -1};
+  PetscBool same;
+  char      words[64];
+
+  PetscFunctionBegin;
+  PetscCall(PCHJacobiGetVersion(NULL, NULL, NULL));
+  PetscCall(PCHJacobiGetVersion(&version[0], &version[1], &version[2]));
+  PetscCall(PetscSNPrintf(words, sizeof(words), "; hjacobi %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT, version[0], version[1],
+                          version[2]));
+  PetscCall(PetscStrcmp(words, "; hjacobi " HJACOBI_VERSION_STRING, &same));
+  PetscCall(HJTestOK((PetscBool)(same && version[0] == HJACOBI_VERSION_MAJOR && version[1] == HJACOBI_VERSION_MINOR &&
+                                 version[2] == HJACOBI_VERSION_SUBMINOR),
+                     "PCHJacobiGetVersion() gives the version of the header, %s", HJACOBI_VERSION_STRING));
+  for (PetscInt i = 0; i < 2; i++) {
+    PC        pc;
+    PetscBool holds;
+
+    PetscCall(NewPC(da, A, &pc));
+    PetscCall(PCSetType(pc, i ? PCHJMG : PCHJACOBI));
+    PetscCall(PCSetUp(pc));
+    PetscCall(ViewHolds(pc, words, &holds));
+    PetscCall(HJTestOK(holds, "and the view of %s has it", i ? PCHJMG : PCHJACOBI));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
@@ -396,6 +426,7 @@ int main(int argc, char **argv)
   PetscCall(TestSetFromOptions(da, A));
   PetscCall(TestForgets(da, A));
   PetscCall(TestHelp(da, A));
+  PetscCall(TestVersion(da, A));
   PetscCall(TestTypeSet(PETSC_TRUE, PETSC_TRUE));
   PetscCall(TestTypeSet(PETSC_TRUE, PETSC_FALSE));
   PetscCall(TestTypeSet(PETSC_FALSE, PETSC_TRUE));

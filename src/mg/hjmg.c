@@ -519,8 +519,9 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCHJMGGetLevels(pc, &n));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after\n", n,
-                                   n == 1 ? "" : "s"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "V-cycle on %" PetscInt_FMT " level%s, k subiterations chebyshev4 before and after; hjacobi %s\n", n,
+                                   n == 1 ? "" : "s", HJACOBI_VERSION_STRING));
   if (mg->one_sided)
     PetscCall(PetscViewerASCIIPrintf(viewer, "rotated ones smooth after corrections alone, on the finest grid by chebyshev\n"));
   if (mg->operators == HJ_MG_STARS_COPIED)

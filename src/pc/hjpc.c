@@ -260,8 +260,9 @@ PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "\n",
-                                   PCHJacobiSchedules[made ? hj->use_schedule : hj->schedule], made ? hj->w.k : hj->k));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s, k = %" PetscInt_FMT "; hjacobi %s\n",
+                                   PCHJacobiSchedules[made ? hj->use_schedule : hj->schedule], made ? hj->w.k : hj->k,
+                                   HJACOBI_VERSION_STRING));
   if (!hj->op && !hj->matrix) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s: operator %s, backend %s\n",
                                      HJHasFailed(&hj->failure) ? "set-up failed" : "not yet set up", PCHJacobiOperators[hj->operator_kind],
@@ -473,6 +474,33 @@ PetscErrorCode PCHJacobiInitializePackage(void)
   PetscCall(MatHJStencilInitializePackage());
   PetscCall(PCHJMGInitializePackage());
   PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJacobiGetVersion - Gets the version of the library that runs
+
+   Not Collective
+
+   Output Parameters:
++  major    - the first number, or `NULL`
+.  minor    - the second, or `NULL`
+-  subminor - the third, or `NULL`
+
+   Level: developer
+
+   Notes:
+   A program was compiled with `HJACOBI_VERSION_MAJOR`, `HJACOBI_VERSION_MINOR` and `HJACOBI_VERSION_SUBMINOR`, together
+   `HJACOBI_VERSION_STRING`. Libraries of one major and minor version have one binary interface. May be called before `PetscInitialize()`.
+
+.seealso: `PCHJACOBI`, `PCHJacobiInitializePackage()`, `PetscGetVersionNumber()`
+@*/
+PetscErrorCode PCHJacobiGetVersion(PetscInt *major, PetscInt *minor, PetscInt *subminor)
+{
+  PetscFunctionBegin;
+  if (major) *major = HJACOBI_VERSION_MAJOR;
+  if (minor) *minor = HJACOBI_VERSION_MINOR;
+  if (subminor) *subminor = HJACOBI_VERSION_SUBMINOR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

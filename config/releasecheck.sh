@@ -1,0 +1,64 @@
+#!/bin/sh
+# What `make release-check` does before a release is tagged; what each step printed is in $BUILD/release-check. All steps run, the exit status is 1
+# when one failed.
+#   tree     nothing waits to be committed
+#   lint     make lint
+#   check    make check
+#   dist     make dist; the tarball is unpacked, and builds and passes a test where git finds no repository
+#   install  that tree is installed into a scratch prefix, with all that tests/test_install.sh asks of it
+set -u
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES # options of this make, as CUDA=0, are in the environment; its folders are not for the tarball
+build=${BUILD:-build} version=$VERSION jobs=$(nproc 2>/dev/null || echo 1)
+folder=$build/release-check
+tree=$folder/hjacobi-$version
+mkdir -p "$folder"
+
+step_tree()
+{
+  git status --short >"$folder/changes" && [ ! -s "$folder/changes" ] && return
+  echo 'not committed:'
+  cat "$folder/changes"
+  return 1
+}
+
+step_lint()
+{
+  make -s lint
+}
+
+step_check()
+{
+  make -s -j"$jobs" BUILD="$build" LIB="$LIB" check
+}
+
+without_git()
+{
+  GIT_DIR=/nonexistent make -s -j"$jobs" -C "$tree" "$@"
+}
+
+step_dist()
+{
+  make -s BUILD="$build" dist && rm -rf "$tree" && tar -C "$folder" -xzf "$build/hjacobi-$version.tar.gz" && without_git all &&
+    without_git check ONLY=test_setup
+}
+
+step_install()
+{
+  without_git check ONLY=test_install
+}
+
+failed=
+for step in ${*:-tree lint check dist install}; do
+  began=$(date +%s)
+  if "step_$step" >"$folder/$step.log" 2>&1; then
+    echo "release-check: $step: ok, $(($(date +%s) - began)) s"
+  else
+    echo "release-check: $step: FAILED after $(($(date +%s) - began)) s; the end of $folder/$step.log:"
+    tail -n 20 "$folder/$step.log"
+    failed="$failed $step"
+  fi
+done
+if grep -q "^## $version (not yet released)" CHANGELOG.md; then echo "release-check: CHANGELOG.md wants the date of $version"; fi
+[ -z "$failed" ] || { echo "release-check: failed:$failed"; exit 1; }
+echo "release-check: all ok. Not done here: make check-long, a machine with a GPU (make check there), the tag: git tag v$version"
