@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Python module of config/python, by pytest, with the library of this build. Its long case installs an sdist by pip in an environment of its own.
+# The Python module of config/python, by pytest, with the library of this build. The long case installs an sdist by pip.
 # once: 1
 # long: 1
 set -u
@@ -45,7 +45,8 @@ export HJACOBI_LIBRARY="${LIB:-$PWD/lib/libhjacobi.so}" PYTHONPATH="$PWD/config/
 # Each test is a line "PASSED file::name"; a failed one has its message in the log
 "$python" -m pytest -p no:cacheprovider -rA config/python/tests >"$dir/log" 2>&1
 status=$?
-awk '/^(PASSED|FAILED|ERROR|SKIPPED) / {print ($1 == "PASSED" || $1 == "SKIPPED" ? "ok " : "not ok ") ++n " - " $2 ($1 == "SKIPPED" ? " # SKIP" : "")}
-  END {print "1.." n}' "$dir/log"
+awk '/^(PASSED|SKIPPED) / {print "ok " ++n " - " $2 ($1 == "SKIPPED" ? " # SKIP" : "")}
+  /^(FAILED|ERROR) / {print "not ok " ++n " - " $2}
+  END {print "1.." n + 0}' "$dir/log"
 [ $status -eq 0 ] || sed 's/^/# /' "$dir/log" >&2
 exit $status

@@ -1,4 +1,4 @@
-"""What pip and `python -m build` call (PEP 517): the library by make, packed with the module; or an sdist that holds the library's sources too.
+"""What pip and `python -m build` call (PEP 517): makes a wheel of the module and of the library, which make builds, or an sdist of both.
 
 An sdist is flat: the makefile, src, include and config lie beside this file there, in a checkout two folders above it.
 """
@@ -42,13 +42,14 @@ try:
     from petsc4py import get_config
 except ImportError:
     from petsc import get_config
-print(*get_config().values(), sep='\\n')
+found = get_config()
+print(found['PETSC_DIR'], found.get('PETSC_ARCH', ''), sep='\\n')
 """
 
 
 def petsc_environment():
-    """The environment with PETSC_DIR and PETSC_ARCH of petsc4py, else of PyPI's petsc. As it is where PETSC_DIR is set, or there is neither:
-    then make takes the PETSc of pkg-config.
+    """The environment with PETSC_DIR and PETSC_ARCH of petsc4py, else of PyPI's petsc. Where PETSC_DIR is set it stays; where there is
+    neither, make takes the PETSc of pkg-config.
     """
     environment = {key: value for key, value in os.environ.items() if key not in ('PYTHONPATH', 'PYTHONNOUSERSITE')}
     if environment.get('PETSC_DIR'):
@@ -66,8 +67,10 @@ def build_library():
     # make would install packages of the distribution, which nobody expects of pip
     if subprocess.run(['sh', 'config/setup.sh', '--ready'], cwd=ROOT, env=environment).returncode:
         where = environment.get('PETSC_DIR') or 'pkg-config'
-        sys.exit(f'hjacobi: found no PETSc by {where}, or no compiler (mpicc), pkg-config or prove (package perl). Install petsc4py first: '
-                 'apt-get install python3-petsc4py libpetsc-real-dev gcc g++ pkg-config perl, or pip install petsc petsc4py, or set PETSC_DIR')
+        sys.exit(f'hjacobi: found no PETSc by {where}, or no mpicc, pkg-config or prove (of the package perl). Install petsc4py first:\n'
+                 '  apt-get install python3-petsc4py libpetsc-real-dev gcc g++ pkg-config perl\n'
+                 '  or: pip install petsc petsc4py\n'
+                 'or set PETSC_DIR')
     library = 'build/python/libhjacobi.so'
     command = ['make', f'-j{len(os.sched_getaffinity(0))}', 'BUILD=build/python', f'LIB={library}', 'all']
     if subprocess.run(command, cwd=ROOT, env=environment).returncode:

@@ -1,6 +1,6 @@
 """Multigrid (`hjmg`), hierarchical Jacobi (`hjacobi`) and stencil matrices (`hjstencil`) for petsc4py.
 
-To import this module is enough: afterwards `pc.setType('hjmg')`, `-pc_type hjmg` and `-dm_mat_type hjstencil` are known to PETSc. Where PETSc
+To import this module is enough: afterwards PETSc knows `pc.setType('hjmg')`, `-pc_type hjmg` and `-dm_mat_type hjstencil`. Where PETSc
 runs already, the library is loaded now; else `-dll_append` with its path is added to PETSC_OPTIONS, which petsc4py.init() reads. Where
 petsc4py.init() itself is given another -dll_append, which replaces that one, import this module after it.
 
@@ -14,7 +14,8 @@ petsc4py.init() itself is given another -dll_append, which replaces that one, im
     ksp.setType('cg')
     ksp.getPC().setType('hjmg')
 
-`stencil()` makes a matrix of its coefficients, `arrays()` gives those of a matrix to read or to fill, and `library()` is the path of the library.
+`stencil()` makes a matrix of its coefficients, `arrays()` gives those of a matrix to read or to fill, `library()` says
+where the library is.
 """
 from importlib import metadata as _metadata
 

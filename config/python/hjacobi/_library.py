@@ -12,7 +12,7 @@ def library() -> str:
     """The path of libhjacobi.so: that in the environment's HJACOBI_LIBRARY, else the one that was installed with this module."""
     path = os.environ.get('HJACOBI_LIBRARY') or os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libhjacobi.so')
     if not os.path.isfile(path):
-        raise ImportError(f'hjacobi: there is no {path}; install by `pip install ./config/python`, or say in HJACOBI_LIBRARY where the library is')
+        raise ImportError(f'hjacobi: there is no {path}; install by `pip install ./config/python`, or name the library in HJACOBI_LIBRARY')
     return path
 
 

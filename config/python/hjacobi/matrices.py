@@ -1,10 +1,4 @@
-"""Coefficients of stencil matrices: set them in one call, or get them as arrays.
-
-An offset says where the column's grid point lies from the row's: (di,), (di, dj) or (di, dj, dk), each -1, 0 or 1, in the order x, y, z of PETSc.
-Arrays are indexed as those of `petsc4py`'s vectors are in C: the array of an offset has the shape (nx,), (ny, nx) or (nz, ny, nx), where these
-are the numbers of this rank's own points, and its [k, j, i] is the coefficient in the row of the point that is i, j, k points after this rank's
-first (`da.getCorners()[0]`). All numbers are float64.
-"""
+"""Coefficients of stencil matrices: set them in one call, or get them as arrays."""
 from __future__ import annotations
 
 import ctypes
@@ -21,7 +15,7 @@ PETSC_MEMTYPE_HOST = 0
 
 
 class DeviceArray:
-    """An array on the GPU for whoever reads `__cuda_array_interface__`: `cupy.asarray()`, `torch.as_tensor(array, device='cuda')`, Numba."""
+    """An array on the GPU, for what reads `__cuda_array_interface__`: `cupy.asarray()`, Numba, `torch.as_tensor(array, device='cuda')`."""
 
     def __init__(self, address: int, shape: Tuple[int, ...]) -> None:
         self.shape = shape
@@ -33,7 +27,8 @@ class Arrays(Mapping[Offset, Any]):
 
     def __init__(self, A: PETSc.Mat) -> None:
         if A.getType() != 'hjstencil':
-            raise TypeError(f'hjacobi: a matrix of type {A.getType()} has no coefficient arrays; make one by hjacobi.stencil() or -dm_mat_type hjstencil')
+            raise TypeError(f'hjacobi: a matrix of type {A.getType()} has no coefficient arrays; make one by hjacobi.stencil(), or say '
+                            '-dm_mat_type hjstencil')
         self._lib, self._A, self._da = loaded(), A, A.getDM()
         self._shape = tuple(self._da.getCorners()[1])[::-1]
         self._got: dict[Offset, tuple[ctypes.c_void_p, Any]] = {}
@@ -48,7 +43,7 @@ class Arrays(Mapping[Offset, Any]):
             wait_for_device()
         self._open = self._on_device = False
         for offset, (address, _) in self._got.items():
-            check(self._lib.MatHJStencilRestoreArrayAndMemType(handle(self._A), *integers(offset + (0,) * (3 - len(offset))), ctypes.byref(address)))
+            check(self._lib.MatHJStencilRestoreArrayAndMemType(*self._array(offset), ctypes.byref(address)))
         self._got.clear()
         if kind is None:
             self._A.assemble()
@@ -63,10 +58,13 @@ class Arrays(Mapping[Offset, Any]):
             self._got[key] = self._get(key)
         return self._got[key][1]
 
+    def _array(self, offset: Offset) -> list[Any]:
+        """Matrix and offset as the library takes them."""
+        return [handle(self._A), *integers(offset + (0,) * (3 - len(offset)))]
+
     def _get(self, offset: Offset) -> tuple[ctypes.c_void_p, Any]:
         address, memory = ctypes.c_void_p(), ctypes.c_int()
-        get = self._lib.MatHJStencilGetArrayAndMemType
-        check(get(handle(self._A), *integers(offset + (0,) * (3 - len(offset))), ctypes.byref(address), ctypes.byref(memory)))
+        check(self._lib.MatHJStencilGetArrayAndMemType(*self._array(offset), ctypes.byref(address), ctypes.byref(memory)))
         if memory.value != PETSC_MEMTYPE_HOST:
             wait_for_device() # PETSc's stream is not the reader's
             self._on_device = True
@@ -95,11 +93,16 @@ def arrays(A: PETSc.Mat) -> Arrays:
             a[-1, 0][:, 1:] = -1.0   # the neighbour one point less in x
             print(list(a))           # all offsets
 
-    `a[offset]` is a NumPy array where the matrix lies on the host; where it lies on the GPU (-dm_vec_type cuda) it is a CuPy array, or a
-    `DeviceArray` if CuPy is not installed. Offsets, shapes and order are those that `help(hjacobi.matrices)` says. What is written where an offset
-    leads outside the domain is ignored. Within the block the arrays that were asked for are the matrix' own memory; at its end they are given back
-    and the matrix is assembled, so all ranks end it together, and the arrays must not be used any more. An exception within it leaves the matrix
-    unassembled.
+    `a[offset]` is a NumPy array where the matrix lies on the host. Where it lies on the GPU (-dm_vec_type cuda) it is a CuPy array, or a
+    `DeviceArray` if CuPy is not installed.
+
+    An offset is where the column's grid point lies from the row's: (di,), (di, dj) or (di, dj, dk), in the order x, y, z, each -1, 0 or
+    1. Its array has the shape (nx,), (ny, nx) or (nz, ny, nx) of this rank's own points: [k, j, i] is the coefficient in the row of the
+    point that lies i, j, k behind this rank's first. All are float64. What is written where an offset leads outside the domain is
+    ignored.
+
+    The arrays are the matrix' own memory. At the end of the block they are given back and the matrix is assembled: all ranks end it
+    together, and the arrays must not be used any more. An exception within it leaves the matrix unassembled.
     """
     return Arrays(A)
 
@@ -109,9 +112,9 @@ def stencil(dm: PETSc.DMDA, rows: Mapping[Any, Any]) -> PETSc.Mat:
 
         A = hjacobi.stencil(da, {(0, 0): 4, (-1, 0): -1, (1, 0): -1, (0, -1): -1, (0, 1): -1})
 
-    Each coefficient is one number for all points, or an array of this rank's points. With numbers alone, on all ranks, the matrix needs no array at
-    all. What leads outside the domain is left out, as a Dirichlet boundary does after it was eliminated. The DMDA has one unknown a point and a
-    stencil one point wide.
+    Each coefficient is one number for all points, or an array of this rank's points, with offsets, shapes and order as in `arrays()`.
+    With numbers alone, on all ranks, the matrix needs no array at all. What leads outside the domain is left out, which is what a
+    Dirichlet boundary leaves after it was eliminated. The DMDA has one unknown a point and a stencil one point wide.
     """
     import numpy
     from petsc4py import PETSc
