@@ -64,6 +64,8 @@ help:
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
+	@echo 'make installcheck   whether what is installed in prefix works: a program linked with it, and one that loads it'
+	@echo 'make deb        Debian packages, into build/deb; config/packaging.md tells of Spack, conda and containers too'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
@@ -192,10 +194,16 @@ install:
 uninstall:
 	for file in $(INSTALLED); do rm -f '$(DESTDIR)$(prefix)'/$$file; done
 
+installcheck:
+	@MPIEXEC='$(MPIEXEC)' PKG_CONFIG_PATH='$(prefix)/lib/pkgconfig:$(PKG_CONFIG_PATH)' sh config/installcheck.sh
+
+deb:
+	@sh config/deb.sh
+
 clean:
 	rm -rf $(BUILD) $(LIB)
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
+.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install installcheck uninstall deb clean always
 .SECONDARY:
