@@ -1,8 +1,8 @@
 #!/bin/bash
-# What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of README's
-# "Quick start" there, as root, then .ci/deb.sh. Package mirror, proxies and certificates are those of this machine.
-# Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, each a word. Exit status: that of the commands; 0 and a
-#                                       line "skipped: ..." where no Debian can be made here
+# What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
+# README's "Quick start" there, as root, then .ci/deb.sh. Package mirror, proxies and certificates are those of this machine.
+# Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0
+#                                       and a line "skipped: ..." where no Debian can be made here
 #        bare.sh --mirror               prints the mirror that apt takes Debian from here
 # The system without the commands' packages is kept in build/bare for the next run. All mounts and processes are in namespaces that end with
 # this script, however it ends, so that none is left and nothing of this machine can be deleted through one.

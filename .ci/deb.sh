@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debian's packages from this checkout, as root: built, checked by lintian, installed, used and removed, after which nothing is left of them.
+# Debian's packages from this checkout, as root: built, checked by lintian, installed, used, and removed with nothing left behind
 set -eu
 cd "$(dirname "$0")/.."
 export DEBIAN_FRONTEND=noninteractive
@@ -11,7 +11,7 @@ quietly()
 
 mkdir -p build
 quietly apt-get update -qq
-quietly apt-get install -y --no-install-recommends dpkg-dev fakeroot lintian
+quietly apt-get install -y --no-install-recommends build-essential fakeroot lintian
 quietly apt-get satisfy -y --no-install-recommends "$(sed -n 's/^Build-Depends: //p' config/debian/control)"
 quietly make -s deb
 lintian --fail-on error --allow-root --tag-display-limit 0 build/deb/*.changes

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What docker would run for stage cpu of config/container/Dockerfile, as root in a bare Debian 13: its COPY, WORKDIR and RUN lines as shell commands
+# What docker would run for stage cpu of config/container/Dockerfile, as root in a bare Debian 13: its lines COPY, WORKDIR and RUN
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build

@@ -3,7 +3,7 @@
 # Usage: deb.sh [options of dpkg-buildpackage, default -b -us -uc]
 set -eu
 cd "$(dirname "$0")/.."
-command -v dpkg-buildpackage >/dev/null || { echo 'hjacobi: there is no dpkg-buildpackage: apt-get install dpkg-dev debhelper' >&2; exit 1; }
+command -v dpkg-buildpackage >/dev/null || { echo "hjacobi: there is no dpkg-buildpackage: apt-get install build-essential debhelper" >&2; exit 1; }
 version=$(sed -n '1s/.*(\(.*\)-.*/\1/p' config/debian/changelog)
 rm -rf build/deb
 mkdir -p "build/deb/hjacobi-$version"
