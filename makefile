@@ -176,6 +176,7 @@ bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 paper: $(LIB) $(BUILD)/examples/paper/paper
 	@$(RUN_ENV) sh examples/paper/paper.sh $(PAPER)
 
+.PHONY: installcheck deb
 installcheck:
 	@MPIEXEC='$(MPIEXEC)' PKG_CONFIG_PATH='$(prefix)/lib/pkgconfig:$(PKG_CONFIG_PATH)' sh config/installcheck.sh
 
@@ -205,5 +206,5 @@ clean:
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install installcheck uninstall deb clean always
+.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall clean always
 .SECONDARY:
