@@ -62,6 +62,8 @@ help:
 	@echo 'make bench-mg   measure hjmg, on the GPU if there is one'
 	@echo 'make bench-mpi  measure several GPUs, a rank each, or several ranks on the CPU'
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
+	@echo 'make installcheck  whether what is installed in prefix works: a program linked with it, and one that loads it'
+	@echo 'make deb        Debian packages, into build/deb; config/packaging.md tells of Spack, conda and containers too'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
@@ -175,6 +177,13 @@ bench-mpi: $(LIB) $(BUILD)/examples/bench/bench_mpi
 
 paper: $(LIB) $(BUILD)/examples/paper/paper
 	@$(RUN_ENV) sh examples/paper/paper.sh $(PAPER)
+
+.PHONY: installcheck deb
+installcheck:
+	@MPIEXEC='$(MPIEXEC)' PKG_CONFIG_PATH='$(prefix)/lib/pkgconfig:$(PKG_CONFIG_PATH)' sh config/installcheck.sh
+
+deb:
+	@sh config/deb.sh
 
 lint:
 	@sh config/setup.sh --lint

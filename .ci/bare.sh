@@ -1,8 +1,9 @@
 #!/bin/bash
-# What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of README's
-# "Quick start" there, as root. Package mirror, proxies and certificates are those of this machine.
-# Usage: bare.sh SUITE       bookworm or trixie. Exit status: that of the commands; 0 and a line "skipped: ..." where no Debian can be made here
-#        bare.sh --mirror    prints the mirror that apt takes Debian from here
+# What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
+# README's "Quick start" there, as root, then .ci/deb.sh. Package mirror, proxies and certificates are those of this machine.
+# Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0
+#                                       and a line "skipped: ..." where no Debian can be made here
+#        bare.sh --mirror               prints the mirror that apt takes Debian from here
 # The system without the commands' packages is kept in build/bare for the next run. All mounts and processes are in namespaces that end with
 # this script, however it ends, so that none is left and nothing of this machine can be deleted through one.
 set -euo pipefail
@@ -69,7 +70,7 @@ within()
 # In the namespaces
 run()
 {
-  local suite=$1 root=$2 commands
+  local suite=$1 root=$2 commands=("${@:3}")
 
   base "$suite" "$root" || skipped "debootstrap $suite $mirror: $(tail -n 1 "$cache/$suite.log") (all of it is in $cache/$suite.log)"
   network "$root"
@@ -81,8 +82,11 @@ run()
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/unsafe-io" # nobody keeps this system
   git clone -q --no-hardlinks . "$root/root/hjacobi"
   echo "$suite: ready after $SECONDS s"
-  mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^    \(make [a-z]*\) .*/\1/p' README.md)
-  [ ${#commands[@]} -ge 2 ] || { echo "README's commands are not found"; exit 1; }
+  if [ ${#commands[@]} -eq 0 ]; then
+    mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^    \(make [a-z]*\) .*/\1/p' README.md)
+    [ ${#commands[@]} -ge 2 ] || { echo "README's commands are not found"; exit 1; }
+    commands+=(.ci/deb.sh)
+  fi
   for command in "${commands[@]}"; do
     local before=$SECONDS
     within "$root" "$command" || { echo "$suite: $command failed"; exit 1; }
@@ -96,7 +100,7 @@ if [ "$1" = --mirror ]; then
 fi
 mirror=$(mirror)
 if [ "$1" = --inside ]; then
-  run "$2" "$3"
+  run "${@:2}"
   exit
 fi
 [ "$(id -u)" -eq 0 ] || skipped 'only root can make a bare Debian'
@@ -108,7 +112,7 @@ unshare --mount --pid --fork mount -t tmpfs tmpfs /tmp 2>/dev/null || skipped 't
 mkdir -p "$cache"
 root=$(mktemp -d "$cache/$1.XXXXXX")
 chmod 755 "$root"
-setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash ".ci/${0##*/}" --inside "$1" "$root" &
+setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash ".ci/${0##*/}" --inside "$1" "$root" "${@:2}" &
 inside=$!
 # The first process in the namespace takes all others with it
 finish()
