@@ -5,7 +5,7 @@ MAKEFLAGS += --no-builtin-rules
 BUILD   := build
 LIB     := lib/libhjacobi.so
 prefix  ?= /usr/local
-VERSION := $(shell awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {v = v dot $$3; dot = "."} END {print v}' include/pchjacobi.h)
+VERSION := $(shell sed -n 's/^.define HJACOBI_VERSION_STRING *"\(.*\)"/\1/p' include/pchjacobi.h)
 
 include config/petsc.mk
 include config/cuda.mk
@@ -223,7 +223,7 @@ dist:
 	git archive --prefix=hjacobi-$(VERSION)/ -o $(DIST) HEAD
 
 release-check:
-	@$(RUN_ENV) VERSION='$(VERSION)' sh config/releasecheck.sh $(STEPS)
+	@$(RUN_ENV) LIB='$(LIB)' VERSION='$(VERSION)' sh config/releasecheck.sh $(STEPS)
 
 clean:
 	rm -rf $(BUILD) $(LIB)

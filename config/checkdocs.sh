@@ -49,7 +49,7 @@ for key in $(grep -E -e '-(pc_)?hj' "$tmp/code"); do
   grep -q "${type}Set$stem(" include/pchjacobi.h || complain "$key has no ${type}Set$stem"
 done
 # The version of the header is that of the pages of a release
-version=$(awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {printf "%s%s", dot, $3; dot = "."}' include/pchjacobi.h)
+version=$(sed -n 's/^.define HJACOBI_VERSION_STRING *"\(.*\)"/\1/p' include/pchjacobi.h)
 grep -q "^version: $version\$" config/CITATION.cff || complain "config/CITATION.cff is not of version $version, that of include/pchjacobi.h"
 grep -qE "^## $version( |\$)" CHANGELOG.md || complain "CHANGELOG.md says nothing of version $version, that of include/pchjacobi.h"
 exit $status

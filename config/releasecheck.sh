@@ -49,7 +49,7 @@ step_install()
 }
 
 failed=
-for step in ${*:-tree lint check dist install}; do
+for step in ${@:-tree lint check dist install}; do
   began=$(date +%s)
   if "step_$step" >"$folder/$step.log" 2>&1; then
     echo "release-check: $step: ok, $(($(date +%s) - began)) s"

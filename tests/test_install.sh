@@ -40,7 +40,7 @@ make -s install $cuda BUILD="$build" prefix="$dir/prefix" >"$dir/log" 2>&1
 ok $? 'make install prefix=...'
 [ -x "$dir/prefix/lib/libhjacobi.so" ] && [ -f "$dir/prefix/include/pchjacobi.h" ] && [ -f "$dir/prefix/lib/pkgconfig/hjacobi.pc" ]
 ok $? 'library, header and pkg-config file are there'
-version=$(awk '/^.define HJACOBI_VERSION_(MAJOR|MINOR|SUBMINOR) / {printf "%s%s", dot, $3; dot = "."}' include/pchjacobi.h)
+version=$(sed -n 's/^.define HJACOBI_VERSION_STRING *"\(.*\)"/\1/p' include/pchjacobi.h)
 [ "$(pkg-config --modversion "$dir/prefix/lib/pkgconfig/hjacobi.pc" 2>"$dir/log")" = "$version" ]
 ok $? "pkg-config says the version of the header, $version"
 
