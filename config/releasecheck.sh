@@ -49,7 +49,8 @@ step_install()
 }
 
 failed=
-for step in ${@:-tree lint check dist install}; do
+[ $# -gt 0 ] || set -- tree lint check dist install
+for step in "$@"; do
   began=$(date +%s)
   if "step_$step" >"$folder/$step.log" 2>&1; then
     echo "release-check: $step: ok, $(($(date +%s) - began)) s"
@@ -61,4 +62,4 @@ for step in ${@:-tree lint check dist install}; do
 done
 if grep -q "^## $version (not yet released)" CHANGELOG.md; then echo "release-check: CHANGELOG.md wants the date of $version"; fi
 [ -z "$failed" ] || { echo "release-check: failed:$failed"; exit 1; }
-echo "release-check: all ok. Not done here: make check-long, a machine with a GPU (make check there), the tag: git tag v$version"
+echo "release-check: ok: $*. Not done here: make check-long, a machine with a GPU (make check there), the tag: git tag v$version"
