@@ -50,6 +50,14 @@ for key in $(grep -E -e '-(pc_)?hj' "$tmp/code"); do
 done
 # The version of the header is that of the pages of a release
 version=$(sed -n 's/^.define HJACOBI_VERSION_STRING *"\(.*\)"/\1/p' include/pchjacobi.h)
-grep -q "^version: $version\$" config/CITATION.cff || complain "config/CITATION.cff is not of version $version, that of include/pchjacobi.h"
-grep -qE "^## $version( |\$)" CHANGELOG.md || complain "CHANGELOG.md says nothing of version $version, that of include/pchjacobi.h"
+of_version()
+{
+  grep -qE -e "$2" "$1" || complain "$1 is not of version $version, that of include/pchjacobi.h"
+}
+of_version include/pchjacobi.h "VERSION_MAJOR +${version%%.*}$"
+of_version include/pchjacobi.h "VERSION_SUBMINOR +${version##*.}$"
+of_version config/CITATION.cff "^version: $version$"
+of_version config/debian/changelog "\($version-"
+of_version config/conda/recipe/recipe.yaml "^  version: $version$"
+of_version CHANGELOG.md "^## $version( |$)"
 exit $status

@@ -6,6 +6,7 @@
 #   check    make check
 #   dist     make dist; the tarball is unpacked, and builds and passes a test where git finds no repository
 #   install  that tree is installed into a scratch prefix, with all that tests/test_install.sh asks of it
+#   python   an sdist for PyPI is made, and pip installs it; skipped where there is no petsc4py
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES # options of this make, as CUDA=0, are in the environment; its folders are not for the tarball
@@ -48,12 +49,17 @@ step_install()
   without_git check ONLY=test_install
 }
 
+step_python()
+{
+  make -s -j"$jobs" BUILD="$build" LIB="$LIB" ONLY=test_python check-long
+}
+
 failed=
-[ $# -gt 0 ] || set -- tree lint check dist install
+[ $# -gt 0 ] || set -- tree lint check dist install python
 for step in "$@"; do
   began=$(date +%s)
   if "step_$step" >"$folder/$step.log" 2>&1; then
-    echo "release-check: $step: ok, $(($(date +%s) - began)) s"
+    echo "release-check: $step: ok, $(($(date +%s) - began)) s$(sed -n 's/^.* \(skipped: .*\)/; \1/p' "$folder/$step.log" | tr -d '\n')"
   else
     echo "release-check: $step: FAILED after $(($(date +%s) - began)) s; the end of $folder/$step.log:"
     tail -n 20 "$folder/$step.log"
