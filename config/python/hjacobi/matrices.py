@@ -125,7 +125,7 @@ def stencil(dm: PETSc.DMDA, rows: Mapping[Any, Any]) -> PETSc.Mat:
     before = (was.value or b'aij').decode()
     dm.setMatType('hjstencil')
     try:
-        A = dm.createMatrix()
+        A = dm.createMat()
     finally:
         dm.setMatType(before)
     coefficients = {(key,) if isinstance(key, int) else tuple(key): value for key, value in rows.items()}

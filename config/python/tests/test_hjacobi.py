@@ -1,4 +1,5 @@
 """The module beside petsc4py. HJACOBI_LIBRARY names the library where the module is not installed."""
+import ctypes
 import os
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def grid(sizes, box=False, boundary=None):
 def reference(da, rows):
     """An AIJ matrix with these coefficients, entry by entry."""
     da.setMatType('aij')
-    A = da.createMatrix()
+    A = da.createMat()
     A.setOption(PETSc.Mat.Option.NEW_NONZERO_LOCATION_ERR, False)
     sizes, (first, counts) = da.getSizes(), da.getCorners()
     row, column = PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
@@ -147,7 +148,7 @@ def test_mat_type_of_the_dm_stays():
     da = grid([9, 9])
     da.setMatType('sbaij')
     hjacobi.stencil(da, FIVE)
-    assert da.createMatrix().getType() in ('sbaij', 'seqsbaij')
+    assert da.createMat().getType() in ('sbaij', 'seqsbaij')
 
 
 def test_arrays_are_the_matrix():
@@ -218,6 +219,9 @@ def test_sdist_holds_the_sources(tmp_path):
     sys.path.insert(0, os.path.dirname(HERE))
     import backend
 
+    numbers = [ctypes.c_int() for _ in range(3)]
+    ctypes.CDLL(hjacobi.library()).PCHJacobiGetVersion(*map(ctypes.byref, numbers))
+    assert backend.VERSION == '.'.join(str(number.value) for number in numbers)
     name = backend.build_sdist(tmp_path)
     with tarfile.open(tmp_path / name) as archive:
         archive.extractall(tmp_path)
