@@ -1,6 +1,6 @@
 #!/bin/bash
 # What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
-# README's "Quick start" there, as root, then .ci/deb.sh. Package mirror, proxies and certificates are those of this machine.
+# README's "Quick start" there, as root, then .ci/deb.sh and .ci/pip.sh. Package mirror, proxies and certificates are those of this machine.
 # Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0
 #                                       and a line "skipped: ..." where no Debian can be made here
 #        bare.sh --mirror               prints the mirror that apt takes Debian from here
@@ -85,7 +85,7 @@ run()
   if [ ${#commands[@]} -eq 0 ]; then
     mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^    \(make [a-z]*\) .*/\1/p' README.md)
     [ ${#commands[@]} -ge 2 ] || { echo "README's commands are not found"; exit 1; }
-    commands+=(.ci/deb.sh)
+    commands+=(.ci/deb.sh .ci/pip.sh)
   fi
   for command in "${commands[@]}"; do
     local before=$SECONDS

@@ -31,7 +31,7 @@ SMOOTHERS = {
 
 
 def poisson(da):
-    A = da.createMatrix()
+    A = da.createMat()
     row, col = PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
     (x0, x1), (y0, y1) = da.getRanges()
     nx, ny = da.getSizes()
@@ -59,7 +59,7 @@ def poisson_by_arrays(da):
                     columns.append(p + nx * q)
                     values.append(value)
             starts.append(len(columns))
-    A = da.createMatrix()
+    A = da.createMat()
     A.setValuesCSR(numpy.array(starts, PETSc.IntType), numpy.array(columns, PETSc.IntType), numpy.array(values))
     A.assemble()
     return A

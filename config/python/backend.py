@@ -16,7 +16,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = next(folder for folder in (HERE, HERE.parents[1]) if (folder / 'makefile').exists())
-VERSION = re.search(r'^VERSION *:= *(\S+)', (ROOT / 'makefile').read_text(), re.M)[1]
+VERSION = '.'.join(re.findall(r'^#define HJACOBI_VERSION_(?:MAJOR|MINOR|SUBMINOR) +(\d+)', (ROOT / 'include/pchjacobi.h').read_text(),
+                              re.M))
 NAME = f'hjacobi-{VERSION}'
 # petsc4py is needed, but not named: where it is missing pip would build a PETSc of its own, after this library was built with another
 METADATA = f"""\

@@ -7,7 +7,7 @@ petsc4py.init() itself is given another -dll_append, which replaces that one, im
     from petsc4py import PETSc
     import hjacobi
 
-    da = PETSc.DMDA().create([257, 257], stencil_width=1)
+    da = PETSc.DMDA().create([257, 257], stencil_type='star', stencil_width=1)
     A = hjacobi.stencil(da, {(0, 0): 4, (-1, 0): -1, (1, 0): -1, (0, -1): -1, (0, 1): -1})
     ksp = PETSc.KSP().create()
     ksp.setOperators(A)

@@ -18,7 +18,7 @@ def check() -> bool:
     """Solves Poisson's equation on 257 x 257 points, by CG and hjmg, and says on what."""
     from petsc4py import PETSc
 
-    da = PETSc.DMDA().create([257, 257], stencil_width=1, setup=False)
+    da = PETSc.DMDA().create([257, 257], stencil_type='star', stencil_width=1, setup=False)
     if PETSc.Sys.hasExternalPackage('cuda') and has_gpu():
         da.setVecType('cuda')
     da.setUp()

@@ -29,7 +29,8 @@ class Arrays(Mapping[Offset, Any]):
         if A.getType() != 'hjstencil':
             raise TypeError(f'hjacobi: a matrix of type {A.getType()} has no coefficient arrays; make one by hjacobi.stencil(), or say '
                             '-dm_mat_type hjstencil')
-        self._lib, self._A, self._da = loaded(), A, A.getDM()
+        self._lib, self._A = loaded(), A
+        self._da: Any = A.getDM()
         self._shape = tuple(self._da.getCorners()[1])[::-1]
         self._got: dict[Offset, tuple[ctypes.c_void_p, Any]] = {}
         self._open = self._on_device = False
@@ -70,6 +71,7 @@ class Arrays(Mapping[Offset, Any]):
             self._on_device = True
             return address, on_device(DeviceArray(address.value or 0, self._shape))
         import numpy
+
         size = int(numpy.prod(self._shape))
         if not size:
             return address, numpy.empty(self._shape)
@@ -125,7 +127,7 @@ def stencil(dm: PETSc.DMDA, rows: Mapping[Any, Any]) -> PETSc.Mat:
     before = (was.value or b'aij').decode()
     dm.setMatType('hjstencil')
     try:
-        A = dm.createMatrix()
+        A = dm.createMat()
     finally:
         dm.setMatType(before)
     coefficients = {(key,) if isinstance(key, int) else tuple(key): value for key, value in rows.items()}
@@ -154,9 +156,10 @@ def handle(thing: Any) -> ctypes.c_void_p:
 
 def integers(numbers: Offset) -> list[Any]:
     """As PetscInt."""
+    import numpy
     from petsc4py import PETSc
 
-    kind = ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32
+    kind = ctypes.c_int64 if numpy.dtype(PETSc.IntType).itemsize == 8 else ctypes.c_int32
     return [kind(number) for number in numbers]
 
 

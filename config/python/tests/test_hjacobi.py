@@ -1,8 +1,10 @@
 """The module beside petsc4py. HJACOBI_LIBRARY names the library where the module is not installed."""
+import ctypes
 import os
 import subprocess
 import sys
 import tarfile
+import types
 
 import numpy
 import petsc4py
@@ -35,7 +37,7 @@ def grid(sizes, box=False, boundary=None):
 def reference(da, rows):
     """An AIJ matrix with these coefficients, entry by entry."""
     da.setMatType('aij')
-    A = da.createMatrix()
+    A = da.createMat()
     A.setOption(PETSc.Mat.Option.NEW_NONZERO_LOCATION_ERR, False)
     sizes, (first, counts) = da.getSizes(), da.getCorners()
     row, column = PETSc.Mat.Stencil(), PETSc.Mat.Stencil()
@@ -147,7 +149,7 @@ def test_mat_type_of_the_dm_stays():
     da = grid([9, 9])
     da.setMatType('sbaij')
     hjacobi.stencil(da, FIVE)
-    assert da.createMatrix().getType() in ('sbaij', 'seqsbaij')
+    assert da.createMat().getType() in ('sbaij', 'seqsbaij')
 
 
 def test_arrays_are_the_matrix():
@@ -163,10 +165,25 @@ def test_arrays_are_the_matrix():
     assert A.getValue(2 * 9 + 3, 2 * 9 + 4) == -5.0
 
 
-def test_arrays_on_the_device_without_cupy():
-    memory = numpy.arange(6.0)
-    array = hjacobi.DeviceArray(memory.ctypes.data, (2, 3))
-    assert array.__cuda_array_interface__['data'] == (memory.ctypes.data, False) and array.shape == (2, 3)
+@pytest.mark.parametrize('cupy', [True, False])
+def test_arrays_on_the_device(monkeypatch, cupy):
+    """The host's memory passes for the GPU's here."""
+    def as_numpy(array):
+        about = array.__cuda_array_interface__
+        pointer = ctypes.cast(about['data'][0], ctypes.POINTER(ctypes.c_double))
+        return numpy.ctypeslib.as_array(pointer, about['shape'])
+
+    waited = []
+    monkeypatch.setattr(hjacobi.matrices, 'PETSC_MEMTYPE_HOST', -1)
+    monkeypatch.setattr(hjacobi.matrices, 'wait_for_device', lambda: waited.append(True))
+    monkeypatch.setitem(sys.modules, 'cupy', types.SimpleNamespace(asarray=as_numpy) if cupy else None)
+    A = hjacobi.stencil(grid([9, 7]), FIVE)
+    with hjacobi.arrays(A) as a:
+        array = a[0, 0]
+        assert isinstance(array, numpy.ndarray if cupy else hjacobi.DeviceArray) and array.shape == (7, 9)
+        (array if cupy else as_numpy(array))[2, 3] = 11.0
+        assert waited == [True]
+    assert waited == [True, True] and A.getValue(2 * 9 + 3, 2 * 9 + 3) == 11.0
 
 
 def test_arrays_refuse():
@@ -218,6 +235,9 @@ def test_sdist_holds_the_sources(tmp_path):
     sys.path.insert(0, os.path.dirname(HERE))
     import backend
 
+    numbers = [ctypes.c_int64() for _ in range(3)] # of either size of PetscInt
+    ctypes.CDLL(hjacobi.library()).PCHJacobiGetVersion(*map(ctypes.byref, numbers))
+    assert backend.VERSION == '.'.join(str(number.value) for number in numbers)
     name = backend.build_sdist(tmp_path)
     with tarfile.open(tmp_path / name) as archive:
         archive.extractall(tmp_path)
