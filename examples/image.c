@@ -11,6 +11,8 @@ a clean guide, or 1e-12 where that is less. Regions of the guide hardly exchange
 
 #define REGIONS 5
 
+static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
+
 /* From -1 to 1, by the pixel alone, so that any number of ranks has the same image */
 static PetscReal Noise(PetscInt i, PetscInt j)
 {
@@ -33,18 +35,16 @@ static int Region(PetscInt n, PetscInt i, PetscInt j)
 
 static PetscReal Weight(PetscInt n, PetscInt i, PetscInt j, PetscInt p, PetscInt q)
 {
-  static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
-  const PetscReal        difference    = grey[Region(n, i, j)] - grey[Region(n, p, q)];
+  const PetscReal difference = grey[Region(n, i, j)] - grey[Region(n, p, q)];
 
   return PetscMax(PetscExpReal(-PetscSqr(difference / 0.03)), 1e-12);
 }
 
 static PetscErrorCode Discretise(DM da, PetscReal strength, Mat A, Vec f)
 {
-  static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
-  const PetscInt         offsets[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
-  DMDALocalInfo          info;
-  PetscScalar          **image;
+  const PetscInt offsets[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+  DMDALocalInfo  info;
+  PetscScalar  **image;
 
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(da, &info));
