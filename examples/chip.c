@@ -6,7 +6,7 @@ hot spots in implicit time steps, whose heat must balance.\n\
   -dt <0.05>      seconds of one\n\
   -solution_view binary:<file>   writes the temperature, for examples/pictures.py\n";
 
-/* From below: board, silicon die in a mould, paste, copper. The top is cooled, all other sides are insulated. Temperatures above the air's */
+/* From below: board, silicon die in a mould, paste, copper. The top is cooled, all other sides are insulated; temperatures above the air */
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <petsctime.h>

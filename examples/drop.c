@@ -8,7 +8,7 @@ g (816 - 1) / (816 + 1), as the air that it moves weighs too; after each step no
   -frames <4>    with -solution_view binary:<file>::append: writes the interface so many times, for examples/pictures.py\n";
 
 /* Velocities lie on faces: u at the left of a cell, v below it. phi is the distance to the water's surface, positive in water. All three
-   take the value from where the flow was one step before, less than a cell away (semi-Lagrangian, first order). There is no viscosity and no
+   take the value from where the flow was one step before, less than a cell away (semi-Lagrangian, first order), without viscosity and
    surface tension */
 #include <petscdmda.h>
 #include <petscksp.h>
