@@ -1,12 +1,12 @@
-static char help
-  [] = "Heat in a chip of several materials, 3D, by finite volumes: first steady and heated evenly, which has a known answer, then hot\n\
-spots in implicit time steps, whose heat must balance.\n\
+static char
+  help[] = "Heat in a chip of several materials, 3D, by finite volumes: first steady and heated evenly, which has a known answer, then\n\
+hot spots in implicit time steps, whose heat must balance.\n\
   -m <4>          the grid has 20 m x 20 m x 6 m cells\n\
   -steps <20>     time steps\n\
   -dt <0.05>      seconds of one\n\
   -solution_view binary:<file>   writes the temperature, for examples/pictures.py\n";
 
-/* From below: board, silicon die in a mould, paste, copper. The top is cooled, all other sides are insulated. Temperatures above the air's */
+/* From below: board, silicon die in a mould, paste, copper. The top is cooled, all other sides are insulated; temperatures above the air */
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <petsctime.h>

@@ -11,13 +11,16 @@ a clean guide, or 1e-12 where that is less. Regions of the guide hardly exchange
 
 #define REGIONS 5
 
+static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
+
 /* From -1 to 1, by the pixel alone, so that any number of ranks has the same image */
 static PetscReal Noise(PetscInt i, PetscInt j)
 {
-  PetscInt64 h = 1 + i + 104729 * (PetscInt64)j;
+  unsigned long long h = (i + 1) * 0x9e3779b97f4a7c15ULL + (j + 1) * 0xd1b54a32d192ed03ULL; /* of 64 bits, then mixed as in splitmix64 */
 
-  for (int round = 0; round < 6; round++) h = (h * 48271 + 11) % 2147483647;
-  return 2 * h / 2147483647.0 - 1;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
+  return 2 * (PetscReal)((h ^ (h >> 31)) >> 11) / 9007199254740992.0 - 1; /* 2^53 */
 }
 
 /* Ground, a disc, a ring, a tilted stripe, a square that meets it */
@@ -33,18 +36,16 @@ static int Region(PetscInt n, PetscInt i, PetscInt j)
 
 static PetscReal Weight(PetscInt n, PetscInt i, PetscInt j, PetscInt p, PetscInt q)
 {
-  static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
-  const PetscReal        difference    = grey[Region(n, i, j)] - grey[Region(n, p, q)];
+  const PetscReal difference = grey[Region(n, i, j)] - grey[Region(n, p, q)];
 
   return PetscMax(PetscExpReal(-PetscSqr(difference / 0.03)), 1e-12);
 }
 
 static PetscErrorCode Discretise(DM da, PetscReal strength, Mat A, Vec f)
 {
-  static const PetscReal grey[REGIONS] = {0.2, 0.9, 0.6, 0.75, 0.4};
-  const PetscInt         offsets[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
-  DMDALocalInfo          info;
-  PetscScalar          **image;
+  const PetscInt offsets[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+  DMDALocalInfo  info;
+  PetscScalar  **image;
 
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(da, &info));

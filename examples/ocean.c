@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 {
   DM        da;
   PetscInt  n = 180, steps = 24;
-  PetscReal dt = 1800;
+  PetscReal dt       = 1800;
   PetscBool right[2] = {PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBeginUser;

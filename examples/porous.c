@@ -16,10 +16,11 @@ typedef enum { ACROSS, ALONG, RANDOM } Rock;
 /* From 0 to 1, by the cell alone, so that any number of ranks has the same rock */
 static PetscReal Noise(PetscInt i, PetscInt j)
 {
-  PetscInt64 h = 1 + i + 104729 * (PetscInt64)j;
+  unsigned long long h = (i + 1) * 0x9e3779b97f4a7c15ULL + (j + 1) * 0xd1b54a32d192ed03ULL; /* of 64 bits, then mixed as in splitmix64 */
 
-  for (int round = 0; round < 6; round++) h = (h * 48271 + 11) % 2147483647;
-  return h / 2147483647.0;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
+  return (PetscReal)((h ^ (h >> 31)) >> 11) / 9007199254740992.0; /* 2^53 */
 }
 
 /* log10(K) between 0 and log10(contrast) */
