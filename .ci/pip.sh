@@ -10,8 +10,9 @@ quietly()
 }
 
 mkdir -p build
+quietly sh config/setup.sh
 quietly apt-get update -qq
-quietly apt-get install -y --no-install-recommends gcc g++ pkg-config perl libpetsc-real-dev python3-petsc4py python3-venv
+quietly apt-get install -y --no-install-recommends python3-petsc4py python3-venv
 quietly python3 -m venv --system-site-packages build/venv
 began=$(date +%s)
 quietly build/venv/bin/pip install ./config/python

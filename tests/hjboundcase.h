@@ -11,6 +11,19 @@
 
 static PETSC_UNUSED PCHJacobiBackend backend = PC_HJACOBI_BACKEND_HOST;
 
+static inline PETSC_UNUSED PetscErrorCode BoundBegin(int *argc, char ***argv)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
+  if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Interior points 1 or the contrast at the middle of a face; boundary points are rows of the diagonal alone and nobody's column */
 static inline PETSC_UNUSED PetscErrorCode CreateJump(PetscInt dim, PetscInt n, PetscReal contrast, DM *da, Mat *A)
 {

@@ -584,6 +584,30 @@ static PETSC_UNUSED const char *const StorageNames[] = {"dictionary", "variable"
 /* Whether -dim, -storage and -max_count leave this case in the test: compute-sanitizer takes minutes for all of them */
 static PETSC_UNUSED PetscInt only_dim = 0, only_storage = -1, max_count = HJ_TEST_MAX_COUNT;
 
+/* Starts a test of sweeps: its options, and the backend that -backend names; NULL: it needs a GPU that is not there, and is skipped */
+static inline PETSC_UNUSED PetscErrorCode SweepBegin(int *argc, char ***argv, const HJBackendOps **ops)
+{
+  char      backend[16] = "host";
+  PetscBool available   = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
+  *ops = &HJBackendHost;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
+  PetscCall(HJTestSetLimits());
+  if (strcmp(backend, "cuda")) PetscFunctionReturn(PETSC_SUCCESS);
+  *ops = NULL;
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(HJCUDAAvailable(&available));
+  if (available) *ops = &HJBackendCUDA;
+#endif
+  if (!available) PetscCall(HJTestSkip("no GPU"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PETSC_UNUSED PetscBool Wanted(const HJCase *c)
 {
   return (PetscBool)((!only_dim || c->dim == only_dim) && (only_storage < 0 || (PetscInt)c->storage == only_storage));

@@ -149,8 +149,8 @@ static PetscErrorCode TestOptions(DM da, Mat A)
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_eigenvalues 0.1,2,3"), "three eigenvalues", "takes two numbers");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_tile 8,8,8,8"), "four directions", "takes one to three numbers");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_k 5"), "two weights, k = 5", "2 weights", "-pc_hjacobi_k 5");
-  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_schedule jacobi"), "weights and jacobi", "schedule jacobi",
-              "custom");
+  ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_schedule jacobi"), "weights and jacobi",
+              "schedule jacobi has weights of its own", "custom");
   ExpectError(WithOptions(da, A, "-bad_pc_hjacobi_weights 1,1 -bad_pc_hjacobi_reduction 0.1"), "weights and a reduction",
               "reduction needs -pc_hjacobi_schedule chebyshev, not custom");
   PetscCall(TestManyWeights(da, A));

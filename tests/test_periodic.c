@@ -148,31 +148,12 @@ static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
 
 int main(int argc, char **argv)
 {
-  const HJBackendOps *ops         = &HJBackendHost;
-  char                backend[16] = "host";
+  const HJBackendOps *ops = NULL;
   int                 failed;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &only_dim, NULL));
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-storage", StorageNames, 3, &only_storage, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_count", &max_count, NULL));
-  PetscCall(HJTestSetLimits());
-  if (!strcmp(backend, "cuda")) {
-    PetscBool available = PETSC_FALSE;
-
-#if defined(HJACOBI_HAVE_CUDA)
-    PetscCall(HJCUDAAvailable(&available));
-    ops = &HJBackendCUDA;
-#endif
-    if (!available) {
-      PetscCall(HJTestSkip("no GPU"));
-      PetscCall(PetscFinalize());
-      return 0;
-    }
-  }
-  PetscCall(TestPeriodic(ops));
-  failed = HJTestDone();
+  PetscCall(SweepBegin(&argc, &argv, &ops));
+  if (ops) PetscCall(TestPeriodic(ops));
+  failed = ops ? HJTestDone() : 0;
   PetscCall(PetscFinalize());
   return failed;
 }

@@ -203,14 +203,9 @@ static PetscErrorCode TestCoarseSweeps(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool cuda;
-  int       code;
+  int code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
-  if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
+  PetscCall(BoundBegin(&argc, &argv));
   PetscCall(TestReduction());
   PetscCall(TestReductionIndefinite());
   PetscCall(TestReductionOption());

@@ -82,11 +82,11 @@ static PetscErrorCode ReadOptions(Bench *b)
 
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
-  PetscCall(ReadNames("-fillings", DOORS, our_filling_names, DOORS, b->fillings));
+  PetscCall(ReadNames("-fillings", FILLINGS, our_filling_names, FILLINGS, b->fillings));
   PetscCall(MachineOpen(&b->machine));
   b->aij = b->machine.cuda ? "aijcusparse" : MATAIJ;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &b->size));
-  b->aij_filling = b->size > 1 ? DOOR_VALUES : DOOR_CSR;
+  b->aij_filling = b->size > 1 ? FILLING_VALUES : FILLING_CSR;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b->n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));

@@ -236,7 +236,7 @@ static PetscErrorCode CreateAIJ(const Bench *b, const Problem *p, Grid *g, Mat *
   PetscCall(GridCreate(p->dim, p->n, b->machine.cuda ? "aijcusparse" : MATAIJ, g));
   PetscCall(DMSetMatrixPreallocateSkip(g->da, PETSC_TRUE));
   PetscCall(DMCreateMatrix(g->da, A));
-  PetscCall(FillingFill(p, DOOR_CSR, g->da, *A, NULL));
+  PetscCall(FillingFill(p, FILLING_CSR, g->da, *A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

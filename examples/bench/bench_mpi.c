@@ -355,7 +355,7 @@ static PetscErrorCode FillMatrix(const Problem *p, DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, &stencil));
-  PetscCall(FillingFill(p, stencil ? DOOR_ARRAYS : DOOR_VALUES, da, A, NULL));
+  PetscCall(FillingFill(p, stencil ? FILLING_ARRAYS : FILLING_VALUES, da, A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -629,7 +629,7 @@ static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscB
   PetscCall(CreateDM(b, dim, row.n, &da));
   PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(FillingFill(&p, DOOR_ROW, da, A, NULL));
+  PetscCall(FillingFill(&p, FILLING_ROW, da, A, NULL));
   PetscCall(ProblemCreateRHS(&p, da, &rhs));
   PetscCall(VecDuplicate(rhs, &x));
   PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */

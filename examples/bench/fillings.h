@@ -8,11 +8,11 @@
 #include "pchjacobi.h"
 
 typedef enum {
-  DOOR_VALUES, /* MatSetValuesStencil() */
-  DOOR_COO,    /* MatSetPreallocationCOO(), MatSetValuesCOO(); on one rank */
-  DOOR_ARRAYS, /* MatHJStencilGetArray() */
-  DOOR_CSR,    /* MatSeqAIJSetPreallocationCSR(), the fastest for AIJ; on one rank */
-  DOOR_ROW     /* MatHJStencilSetRow(): the row of an inner point for all, so that walls lie one spacing beyond the grid on every level */
+  FILLING_VALUES, /* MatSetValuesStencil() */
+  FILLING_COO,    /* MatSetPreallocationCOO(), MatSetValuesCOO(); on one rank */
+  FILLING_ARRAYS, /* MatHJStencilGetArray() */
+  FILLING_CSR,    /* MatSeqAIJSetPreallocationCSR(), the fastest for AIJ; on one rank */
+  FILLING_ROW /* MatHJStencilSetRow(): the row of an inner point for all, so that walls lie one spacing beyond the grid on every level */
 } Filling;
 
 static const char *const filling_names[] = {"MatSetValuesStencil", "COO", "arrays", "CSR", "one row"};
@@ -166,7 +166,7 @@ static inline void FillingStore(const Problem *p, const DMDALocalInfo *info, Pet
   }
 }
 
-/* Seconds that a program needs by itself to fill by a door, whatever is filled: the loop over its rows; for arrays also its stores, but
+/* Seconds that a program needs by itself to fill in a way, whatever is filled: the loop over its rows; for arrays also its stores, but
    not what the first touch of their memory takes; for COO also its lists, from their allocation on */
 typedef struct {
   PetscErrorCode (*now)(void *, PetscLogDouble *);
@@ -206,10 +206,10 @@ static inline PetscErrorCode FillingTimeOwn(const Problem *p, Filling filling, D
 
   PetscFunctionBegin;
   PetscCall((*own->now)(own->ctx, &t0));
-  if (filling == DOOR_COO) {
+  if (filling == FILLING_COO) {
     PetscCall(EntriesCreate(p, da, &c));
     PetscCall(EntriesDestroy(&c));
-  } else if (filling == DOOR_VALUES) PetscCall(FillingLoop(p, da, &sum));
+  } else if (filling == FILLING_VALUES) PetscCall(FillingLoop(p, da, &sum));
   PetscCall((*own->now)(own->ctx, &t1));
   PetscCheck(sum == sum, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Entries that are no numbers");
   own->seconds += t1 - t0;
@@ -241,12 +241,12 @@ static inline PetscErrorCode FillingFill(const Problem *p, Filling filling, DM d
   Entries c;
 
   PetscFunctionBegin;
-  if (filling == DOOR_ARRAYS) PetscCall(FillingFillArrays(p, da, A, own));
-  else if (filling == DOOR_ROW) PetscCall(FillingFillRow(p, da, A));
-  else if (filling == DOOR_VALUES) PetscCall(ProblemFillMatrix(p, da, A));
+  if (filling == FILLING_ARRAYS) PetscCall(FillingFillArrays(p, da, A, own));
+  else if (filling == FILLING_ROW) PetscCall(FillingFillRow(p, da, A));
+  else if (filling == FILLING_VALUES) PetscCall(ProblemFillMatrix(p, da, A));
   else {
     PetscCall(EntriesCreate(p, da, &c));
-    if (filling == DOOR_CSR) PetscCall(FillingFillCSR(&c, A));
+    if (filling == FILLING_CSR) PetscCall(FillingFillCSR(&c, A));
     else {
       PetscCall(MatSetPreallocationCOO(A, c.n, c.i, c.j));
       PetscCall(EntriesSetValues(&c, A));

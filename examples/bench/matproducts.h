@@ -66,14 +66,14 @@ static PetscErrorCode TimeCopy(Bench *b, Vec x, Vec y, PetscReal *rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the fastest door of each type: [0] hjstencil, [1] AIJ if peers are wanted */
+/* By the fastest filling of each type: [0] hjstencil, [1] AIJ if peers are wanted */
 static PetscErrorCode CreatePair(const Bench *b, const Problem *p, DM da[2], Mat A[2])
 {
   PetscFunctionBegin;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    const Filling filling = i ? b->aij_filling : DOOR_ARRAYS;
+    const Filling filling = i ? b->aij_filling : FILLING_ARRAYS;
 
-    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(filling != DOOR_VALUES), &da[i]));
+    PetscCall(CreateGrid(p, i ? b->aij : "hjstencil", (PetscBool)(filling != FILLING_VALUES), &da[i]));
     PetscCall(DMCreateMatrix(da[i], &A[i]));
     PetscCall(FillingFill(p, filling, da[i], A[i], NULL));
   }

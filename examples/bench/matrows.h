@@ -8,9 +8,9 @@
 #include "report.h"
 
 /* By which a hierarchy is set up, in this order, and as -fillings calls them */
-#define DOORS 4
-static const Filling     our_fillings[DOORS]      = {DOOR_VALUES, DOOR_ARRAYS, DOOR_ROW, DOOR_COO};
-static const char *const our_filling_names[DOORS] = {"values", "arrays", "row", "coo"};
+#define FILLINGS 4
+static const Filling     our_fillings[FILLINGS]      = {FILLING_VALUES, FILLING_ARRAYS, FILLING_ROW, FILLING_COO};
+static const char *const our_filling_names[FILLINGS] = {"values", "arrays", "row", "coo"};
 
 typedef struct {
   PetscInt k[8], nk, leave_out[4], nleave, below[4], nbelow;
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
   PetscInt    repetitions, n[4];
   Tries       tries[2]; /* on hjstencil, on AIJ */
-  PetscBool   peer, attempts, fillings[DOORS];
+  PetscBool   peer, attempts, fillings[FILLINGS];
   const char *aij;
   Filling     aij_filling; /* the fastest of AIJ on so many ranks */
   PetscMPIInt size;

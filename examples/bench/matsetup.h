@@ -5,7 +5,7 @@
 
 #include "matsolves.h"
 
-#define SETUP_RUNS 3 /* of hjstencil by one door, at most; AIJ takes too long for more than one */
+#define SETUP_RUNS 3 /* of hjstencil filled in one way, at most; AIJ takes too long for more than one */
 
 static PetscErrorCode ClockOf(void *machine, PetscLogDouble *seconds)
 {
@@ -70,7 +70,7 @@ static PetscErrorCode AddMemory(const Bench *b, Mat A, PetscReal *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a hierarchy that one door made: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
+/* Of a hierarchy that was filled in one way: seconds, of which PETSc needs some for the grids and the program some for itself, and bytes */
 typedef struct {
   PetscReal seconds, grids, own, beyond, host, device, vectors;
 } SetUp;
@@ -90,7 +90,7 @@ static PetscErrorCode BytesOfVectors(const Bench *b, const Hierarchy *h, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* run: the how manieth of this door */
+/* run: the how manieth of this filling */
 static PetscErrorCode MeasureFilling(Bench *b, const Problem *p, const char type[], Filling filling, PetscInt run, SetUp *s)
 {
   FillingOwn    own  = {ClockOf, &b->machine, 0};
@@ -106,7 +106,7 @@ static PetscErrorCode MeasureFilling(Bench *b, const Problem *p, const char type
   PetscCall(
     PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s by %s, run %" PetscInt_FMT, p->dim, type, filling_names[filling], run));
   PetscCall(PetscLogStageRegister(name, &stage));
-  if (filling != DOOR_ARRAYS) PetscCall(TimeOwn(p, filling, &own));
+  if (filling != FILLING_ARRAYS) PetscCall(TimeOwn(p, filling, &own));
   PetscCall(MachineDeviceMemory(&before));
   PetscCall(PetscLogStagePush(stage));
   PetscCall(ProgramCreate(b, &g, &ksp, &s->seconds));
@@ -181,20 +181,20 @@ static PetscErrorCode RunFilling(Bench *b, const char *name, const Problem *p, c
   PetscFunctionBegin;
   PetscCall(MeasureRuns(b, p, type, filling, &rests, s));
   PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "set-up by %s", s->seconds, "s", peer ? peer->seconds : 0,
-                        ours && filling == DOOR_VALUES ? 3 : 0));
+                        ours && filling == FILLING_VALUES ? 3 : 0));
   PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: PETSc's grids", s->grids, "s", 0, 0));
-  if (filling != DOOR_ROW) PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: the program's own work", s->own, "s", 0, 0));
+  if (filling != FILLING_ROW) PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: the program's own work", s->own, "s", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, filling, &rests, "by %s: the rest of the set-up", s->beyond, "s", peer ? peer->beyond : 0,
-                        ours && filling != DOOR_VALUES ? (filling == DOOR_COO ? 10 : 40) : 0));
+                        ours && filling != FILLING_VALUES ? (filling == FILLING_COO ? 10 : 40) : 0));
   PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: matrices on the host", s->host / 1e6, "MB", 0, 0));
   if (b->machine.cuda) PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory of the GPU", s->device / 1e6, "MB", 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory", (s->host + s->device) / 1e6, "MB",
                         peer ? (peer->host + peer->device) / 1e6 : 0, 0));
   PetscCall(ReportSetUp(b, name, p, type, filling, NULL, "by %s: memory but for vectors", (s->host + s->device - s->vectors) / 1e6, "MB",
                         peer ? (peer->host + peer->device - peer->vectors) / 1e6 : 0,
-                        filling == DOOR_ARRAYS ? 2.5
-                        : filling == DOOR_ROW  ? 10
-                                               : 0));
+                        filling == FILLING_ARRAYS ? 2.5
+                        : filling == FILLING_ROW  ? 10
+                                                  : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,13 +204,13 @@ static PetscErrorCode RunSetUp(Bench *b, const char *name, Problem p)
 
   PetscFunctionBegin;
   PetscCall(PetscLogDefaultBegin()); /* as -log_view does; cases that follow are timed with it */
-  if (b->peer) PetscCall(RunFilling(b, name, &p, b->aij, DOOR_VALUES, NULL, &peer));
-  if (b->peer && b->fillings[3]) PetscCall(RunFilling(b, name, &p, b->aij, DOOR_COO, &peer, &s));
-  for (int i = 0; i < DOORS; i++) {
+  if (b->peer) PetscCall(RunFilling(b, name, &p, b->aij, FILLING_VALUES, NULL, &peer));
+  if (b->peer && b->fillings[3]) PetscCall(RunFilling(b, name, &p, b->aij, FILLING_COO, &peer, &s));
+  for (int i = 0; i < FILLINGS; i++) {
     const Filling filling = our_fillings[i];
 
     if (!b->fillings[i]) continue;
-    p.coefficient = filling == DOOR_ARRAYS ? CheapCoefficient : NULL;
+    p.coefficient = filling == FILLING_ARRAYS ? CheapCoefficient : NULL;
     PetscCall(RunFilling(b, name, &p, "hjstencil", filling, b->peer ? &peer : NULL, &s));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -49,7 +49,7 @@ static PetscErrorCode ProgramStart(Bench *b, Program *g, KSP *ksp)
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(PetscOptionsPrefixPop(NULL));
   PetscCall(MachineTime(&b->machine, &t0));
-  PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->filling == DOOR_COO || g->filling == DOOR_CSR), &da));
+  PetscCall(CreateGrid(&g->p, g->type, (PetscBool)(g->filling == FILLING_COO || g->filling == FILLING_CSR), &da));
   PetscCall(MachineTime(&b->machine, &t1));
   g->grid = t1 - t0;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
@@ -379,7 +379,7 @@ static PetscErrorCode RunSolve(Bench *b, const char *name, const Problem *p, Pet
   chebyshev.k[0] = 2;
   chebyshev.k[1] = 3;
   for (int i = 0; i < 1 + (int)b->peer; i++) {
-    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .filling = i ? b->aij_filling : DOOR_ARRAYS, .galerkin = galerkin};
+    Program   g = {.p = *p, .type = i ? b->aij : "hjstencil", .filling = i ? b->aij_filling : FILLING_ARRAYS, .galerkin = galerkin};
     Hierarchy h = {0};
     KSP       ksp;
 
@@ -425,7 +425,7 @@ static PetscErrorCode RunGalerkin(Bench *b, const char *name, Problem p)
 /* New values to a Galerkin hierarchy that is ready, until it is ready again */
 static PetscErrorCode TimeRefresh(Bench *b, const Problem *p, const char type[], Times *t)
 {
-  Program        g = {.p = *p, .type = type, .filling = DOOR_COO, .galerkin = PETSC_TRUE};
+  Program        g = {.p = *p, .type = type, .filling = FILLING_COO, .galerkin = PETSC_TRUE};
   Hierarchy      h = {0};
   Entries        c;
   KSP            ksp;
@@ -498,7 +498,7 @@ static PetscErrorCode TimeWhole(Bench *b, const Problem *p, const char type[], c
 
   PetscFunctionBegin;
   for (t->n = 0; t->n < PetscMin(b->repetitions, 3); t->n++) {
-    Program g = {.p = *p, .type = type, .filling = DOOR_VALUES, .pctype = pctype};
+    Program g = {.p = *p, .type = type, .filling = FILLING_VALUES, .pctype = pctype};
     DM      da;
     KSP     ksp;
     Vec     rhs, x;

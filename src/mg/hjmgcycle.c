@@ -113,7 +113,7 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJMGSwapIf(PetscBool swaps, Vec *x, Vec *y)
+static void HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
 {
   const Vec was = *x;
 
@@ -128,7 +128,7 @@ static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x
 {
   PetscFunctionBegin;
   PetscCall(HJMGLaunch(mg, kind, b, *x, *y));
-  HJMGSwapIf(mg->steps[kind].in_y, x, y);
+  HJMGSwapVectorsIf(mg->steps[kind].in_y, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,7 +136,7 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
-  HJMGSwapIf(((PC_HJMG *)pc->data)->steps[HJ_MG_ROTATED].in_y, x, y);
+  HJMGSwapVectorsIf(((PC_HJMG *)pc->data)->steps[HJ_MG_ROTATED].in_y, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

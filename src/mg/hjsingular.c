@@ -69,7 +69,7 @@ static PetscErrorCode HJMGPseudoinvert(PetscInt n, PetscScalar a[], PetscReal dr
   const PetscScalar one = 1.0, zero = 0.0;
   PetscScalar      *u, *vt, *work, best;
   PetscReal        *sigma;
-  PetscBLASInt      m, lwork = -1, info;
+  PetscBLASInt      m, kept, lwork = -1, info;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(n, &m));
@@ -81,8 +81,8 @@ static PetscErrorCode HJMGPseudoinvert(PetscInt n, PetscScalar a[], PetscReal dr
   PetscCall(PetscFree(work));
   for (*rank = 0; !info && *rank < n && sigma[*rank] > drop; (*rank)++)
     for (PetscInt i = 0; i < n; i++) u[(size_t)*rank * n + i] /= PetscMax(sigma[*rank], floor * sigma[0]);
-  PetscCall(PetscBLASIntCast(*rank, &lwork));
-  PetscCallBLAS("BLASgemm", BLASgemm_("T", "T", &m, &m, &lwork, &one, vt, &m, u, &m, &zero, x, &m));
+  PetscCall(PetscBLASIntCast(*rank, &kept));
+  PetscCallBLAS("BLASgemm", BLASgemm_("T", "T", &m, &m, &kept, &one, vt, &m, u, &m, &zero, x, &m));
   PetscCall(PetscFree3(u, vt, sigma));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -77,12 +77,12 @@ static HJMGPair HJMGAddSmoothRestricted(const HJMGPlan *p, PetscInt l, PetscBool
   return v;
 }
 
-/* The next grid's correction c and smoothing after it, in one pass less where the backend can */
+/* The next grid's correction c and smoothing after it, in one pass less where the backend can. There is no transfer where P has
+   coefficients of its own, or ranks are not cut into planes */
 static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt its, HJMGVector c, HJMGPair v)
 {
-  const HJTransfer *t = p->mg->level[l]
-                          .restriction->transfer; /* NULL where P has coefficients of its own, or ranks are not cut into planes */
-  HJMGStep *step;
+  const HJTransfer *t = p->mg->level[l].restriction->transfer;
+  HJMGStep         *step;
 
   step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
   if (t && HJOperatorCorrects(step->op, step->w, its, t)) step->also = HJ_MG_ALSO_CORRECTS;

@@ -54,12 +54,12 @@ PetscErrorCode HJOperatorPlanRun(HJOperator *op, HJWeights *w, PetscInt its, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was planned for a run, or is now */
-static PetscErrorCode HJOperatorGetPlanned(HJOperator *op, HJWeights *w, const HJRun *run, HJPlanned *now)
+/* What was planned for a run, or is now; two: in two vectors, which it may have although it cannot be done there */
+static PetscErrorCode HJOperatorGetPlanned(HJOperator *op, HJWeights *w, const HJRun *run, PetscBool two, HJPlanned *now)
 {
   PetscFunctionBegin;
-  if (run->planned && run->planned->frames) *now = *run->planned;
-  else PetscCall(HJOperatorPlanRun(op, w, run->its, run->zero, (PetscBool)(run->y != NULL), (PetscBool)(run->r != NULL), now));
+  if (run->planned && run->planned->frames && two == (PetscBool)(run->y != NULL)) *now = *run->planned;
+  else PetscCall(HJOperatorPlanRun(op, w, run->its, run->zero, two, (PetscBool)(run->r != NULL), now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,13 +283,13 @@ static PetscErrorCode HJOperatorLogMoreFlops(const HJOperator *op, const HJRun *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, HJRun *run)
+static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, const HJRun *run)
 {
   HJPlanned  p;
   HJVecArray ba, xa;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorGetPlanned(op, w, run, &p));
+  PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_FALSE, &p));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, run->b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, run->zero ? HJ_WRITE : HJ_READ_WRITE, run->x, &op->stage_x, &xa));
   PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, xa.used, op->work, NULL));
@@ -382,7 +382,7 @@ static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *ru
     PetscCall(HJOperatorOpenTwo(op, run, &first.b, &xa, &ya, &here));
     if (here) {
       if (run->leaves_residual) first.residual = ya;
-      PetscCall(HJOperatorGetPlanned(op, w, run, &p));
+      PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_TRUE, &p));
       PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, xa, ya, &run->in_y));
       PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
       PetscCall(HJOperatorLogMoreFlops(op, run));
@@ -404,10 +404,7 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
   if (run->y) PetscCall(HJOperatorRunInTwo(op, w, run));
   if (run->done || run->c || run->r || run->leaves_residual) PetscFunctionReturn(PETSC_SUCCESS);
   if (op->slabs) PetscCall(op->slabs_ops->run(op, w, run->its, run->zero, run->b, run->x));
-  else
-    PetscCall(
-      HJOperatorRunInX(op, w,
-                       &(HJRun){.its = run->its, .zero = run->zero, .b = run->b, .x = run->x, .planned = run->y ? NULL : run->planned}));
+  else PetscCall(HJOperatorRunInX(op, w, run));
   run->done = PETSC_TRUE;
   run->in_y = (PetscBool)(run->y && !run->zero && HJOperatorSwaps(op, w, run->its)); /* as with others, so that callers need not know */
   if (run->in_y) PetscCall(VecCopy(run->x, run->y));

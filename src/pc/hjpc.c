@@ -47,8 +47,7 @@ static PetscErrorCode PCHJacobiWeightsFromOptions(PC pc, PetscInt k, PetscInt sc
              " asks for another number; leave -pc_hjacobi_k out",
              n, k);
   PetscCheck(schedule < 0 || schedule == PC_HJACOBI_SCHEDULE_CUSTOM, comm, PETSC_ERR_ARG_INCOMP,
-             "-pc_hjacobi_weights is for -pc_hjacobi_schedule custom, and -pc_hjacobi_schedule %s has coefficients of its own; leave one "
-             "of "
+             "-pc_hjacobi_weights is for -pc_hjacobi_schedule custom, and -pc_hjacobi_schedule %s has weights of its own; leave one of "
              "the two out",
              PCHJacobiSchedules[schedule]);
   PetscCall(PCHJacobiSetWeights(pc, n, w));
