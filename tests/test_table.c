@@ -482,7 +482,7 @@ static PetscErrorCode TestProducts(void)
     HJTransfer        t;
     HJCoefficients    a;
     HJShell           shell;
-    HJProduct         p = {.a = &a, .shell = &shell, .part = HJ_PRODUCT_ALL, .x = &x, .y = &y};
+    HJProduct         p = {.a = &a, .shell = &shell, .region = HJ_PRODUCT_ALL, .x = &x, .y = &y};
     HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .b = half ? &y : NULL, .y = &y};
 
     FillTransfer(3, 129, &t);
