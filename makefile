@@ -64,6 +64,7 @@ help:
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make installcheck  whether what is installed in prefix works: a program linked with it, and one that loads it'
 	@echo 'make deb        Debian packages, into build/deb; config/packaging.md tells of Spack, conda and containers too'
+	@echo 'make docs       the site, into $(BUILD)/docs/html: how to use it, options, manual pages, examples, benchmarks'
 	@echo 'make lint       format, rooms, cppcheck, docs, function length'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
@@ -185,6 +186,12 @@ installcheck:
 deb:
 	@sh config/deb.sh
 
+# What the site shows is what the examples computed
+GALLERY := $(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md))
+docs: $(LIB) $(GALLERY)
+	@sh config/setup.sh --docs
+	@$(RUN_ENV) VERSION='$(VERSION)' sh config/docs/docs.sh
+
 lint:
 	@sh config/setup.sh --lint
 	@sh config/lint.sh
@@ -230,6 +237,6 @@ clean:
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall dist \
-  release-check clean always
+.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper docs lint install uninstall \
+  dist release-check clean always
 .SECONDARY:

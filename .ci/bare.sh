@@ -83,7 +83,7 @@ run()
   git clone -q --no-hardlinks . "$root/root/hjacobi"
   echo "$suite: ready after $SECONDS s"
   if [ ${#commands[@]} -eq 0 ]; then
-    mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^    \(make [a-z]*\) .*/\1/p' README.md)
+    mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^\(make [a-z]*\)  *#.*/\1/p' README.md)
     [ ${#commands[@]} -ge 2 ] || { echo "README's commands are not found"; exit 1; }
     commands+=(.ci/deb.sh .ci/pip.sh)
   fi

@@ -4,10 +4,12 @@
 # is printed. Chooses no compiler and no flag: config/petsc.mk does.
 # Usage: setup.sh [--ready]    --ready only tells by its exit status whether all is there
 #        setup.sh --lint       the same for the tools of `make lint`
+#        setup.sh --docs       the same for those of `make docs`
 set -u
 
 need_build='gcc g++ libc6-dev pkg-config perl libopenmpi-dev openmpi-bin libpetsc-real-dev'
 need_lint='clang-format cppcheck'
+need_docs='python3-sphinx python3-myst-parser furo python3-matplotlib'
 
 fail()
 {
@@ -48,6 +50,11 @@ lint_ready()
   has clang-format && has cppcheck
 }
 
+docs_ready()
+{
+  "${PYTHON3:-/usr/bin/python3}" -c 'import sphinx, myst_parser, furo, matplotlib' 2>/dev/null
+}
+
 # Installs the packages where root or a sudo without password is to be had, else says what to type
 install()
 {
@@ -75,6 +82,9 @@ case ${1:-} in
   ;;
 --lint)
   lint_ready || install $need_lint
+  ;;
+--docs)
+  docs_ready || install $need_docs
   ;;
 *)
   ready && exit
