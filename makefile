@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # hjacobi: library, tests, demo, benchmark, lint, install. `make help` lists what can be made.
 # PETSc is found by config/petsc.mk, nvcc by config/cuda.mk.
 .DEFAULT_GOAL := all
@@ -65,7 +66,7 @@ help:
 	@echo 'make installcheck  whether what is installed in prefix works: a program linked with it, and one that loads it'
 	@echo 'make deb        Debian packages, into build/deb; config/packaging.md tells of Spack, conda and containers too'
 	@echo 'make docs       the site, into $(BUILD)/docs/html: how to use it, options, manual pages, examples, benchmarks'
-	@echo 'make lint       format, rooms, cppcheck, docs, function length'
+	@echo 'make lint       format, rooms, cppcheck, docs, function length, licence lines'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
 	@echo 'make release-check  all that a release needs: lint, check, the tarball and its build, an installation; STEPS="..." does some'

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
 # README's "Quick start" there, as root, then .ci/deb.sh and .ci/pip.sh. Package mirror, proxies and certificates are those of this machine.
 # Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0

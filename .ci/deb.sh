@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Debian's packages from this checkout, as root: built, checked by lintian, installed, used, and removed with nothing left behind
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every
 # public function has a manual page, every option a setter of its stem, and that pages have the version of the header. Silent when they agree.
 set -u

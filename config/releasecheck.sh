@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # What `make release-check` does before a release is tagged; what each step printed is in $BUILD/release-check. All steps run, the exit status is 1
 # when one failed.
 #   tree     nothing waits to be committed

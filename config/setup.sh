@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Sees to it that what `make` needs is there: PETSc with MPI and a compiler, pkg-config, prove.
 # PETSC_DIR/PETSC_ARCH come first, then pkg-config; else the distribution's packages are installed where that is allowed, or the command
 # is printed. Chooses no compiler and no flag: config/petsc.mk does.

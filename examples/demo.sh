@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Runs examples/demo.c on 1 and 2 ranks, on the GPU too where PETSc and the machine have one, and prints one table. `make demo` calls it.
 # Demo options may follow: sh examples/demo.sh -n2 2049
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs the examples with hjmg and draws their answers: build/examples/pictures/<name>.png. Wants NumPy and matplotlib (Debian:
 python3-matplotlib), and programs that `make check-build` made.
 

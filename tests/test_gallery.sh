@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # The examples of examples/README.md on small grids: each checks its answer itself. With hjmg, on one rank and two, by as many iterations,
 # and with PETSc's own default, they must come to the same answer. Then their pictures, and the Python twin.
 # A machine with a GPU runs them with vectors there too. Programs know nothing of the library: -dll_append loads it.
