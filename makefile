@@ -52,7 +52,7 @@ all: $(LIB)
 
 help:
 	@echo 'make            build $(LIB)'
-	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers (a few minutes)'
+	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers: a table, and a picture in $(BUILD)/demo.svg'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some, AGAIN=1 what another build may change'
 	@echo 'make check-long run the cases of these tests that take long, and the others with -fp_trap'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
@@ -153,7 +153,11 @@ check: check-build
 check-long: $(LIB) $(TESTS)
 	@$(RUN_ENV) LONG=1 $(PROVE) $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
 
-demo: $(LIB) $(BUILD)/examples/demo
+# Whoever types it waits: on all processors, unless -j says how many
+demo:
+	@[ -e $(LIB) ] || echo 'hjacobi: compiling $(words $(OBJ)) files, a line each'
+	+@case "$$MAKEFLAGS" in *-j*) ;; *) jobs=-j$(CHECK_JOBS) ;; esac; $(MAKE) --no-print-directory $$jobs demo-run
+demo-run: $(LIB) $(BUILD)/examples/demo
 	@$(RUN_ENV) sh examples/demo.sh
 
 bench: $(LIB) $(BUILD)/examples/bench/bench_host
@@ -238,6 +242,6 @@ clean:
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper docs lint install uninstall \
+.PHONY: all help check check-build check-long demo demo-run bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper docs lint install uninstall \
   dist release-check clean always
 .SECONDARY:

@@ -56,6 +56,15 @@ docs_ready()
   "${PYTHON3:-/usr/bin/python3}" -c 'import sphinx, myst_parser, furo, matplotlib' 2>/dev/null
 }
 
+# Of what apt-get prints: a line for each package that is fetched, unpacked and set up. A tenth of them is a step
+progress()
+{
+  awk '/ newly installed/ {for (i = 1; i < NF; i++) if ($(i + 1) == "newly") total = 3 * $i}
+    /^(Get:|Unpacking |Setting up )/ {done++}
+    total && 10 * done >= total * (shown + 1) && shown < 10 {printf "%d%% ", 10 * ++shown; fflush()}
+    END {if (shown) print ""}' >&2
+}
+
 # Installs the packages where root or a sudo without password is to be had, else says what to type
 install()
 {
@@ -70,7 +79,11 @@ install()
   fi
   echo "hjacobi: installing $* (a few minutes)" >&2
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || fail 'apt-get update failed: is the network there?'
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null && return
+  {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" 2>&1 </dev/null
+    echo "exit status $?"
+  } | tee "$log" | progress
+  if grep -qx 'exit status 0' "$log"; then return; fi
   tail -n 20 "$log" >&2
   fail "apt-get install failed; its last lines are above, all of them in $log"
 }
