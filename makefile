@@ -41,6 +41,14 @@ OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(fil
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
+# One example needs SLEPc: the distribution's with its PETSc, with another one that of SLEPC_DIR
+SLEPC_PKG_CONFIG := PKG_CONFIG_PATH=$(SLEPC_DIR:%=%/$(PETSC_ARCH)/lib/pkgconfig:)$(PKG_CONFIG_PATH) pkg-config
+SLEPC_LIBS := $(if $(PETSC_DIR),$(if $(SLEPC_DIR),yes),yes)
+SLEPC_LIBS := $(SLEPC_LIBS:yes=$(shell $(SLEPC_PKG_CONFIG) --cflags --libs SLEPc 2>/dev/null))
+ifeq ($(SLEPC_LIBS),)
+  PROGRAMS := $(filter-out %/membrane,$(PROGRAMS))
+endif
+
 ifneq ($(words $(BUILD) $(LIB)),2)
   $(error BUILD=$(BUILD) LIB=$(LIB): each must be one path without spaces; a relative one may lie in a folder that has them)
 endif
@@ -116,7 +124,8 @@ $(BUILD)/tests/%: tests/%.c $(OBJ)
 $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
+	$(Q)$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(EXAMPLE_LIBS) $(PETSC_LIBS) -lm
+$(BUILD)/examples/membrane: private EXAMPLE_LIBS = $(SLEPC_LIBS) -Wl,-rpath,$(shell $(SLEPC_PKG_CONFIG) --variable=libdir SLEPc)
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
@@ -192,7 +201,7 @@ deb:
 	@sh config/deb.sh
 
 # What the site shows is what the examples computed
-GALLERY := $(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md))
+GALLERY := $(filter $(PROGRAMS),$(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md)))
 docs: $(LIB) $(GALLERY)
 	@sh config/setup.sh --docs
 	@$(RUN_ENV) VERSION='$(VERSION)' sh config/docs/docs.sh
