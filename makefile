@@ -201,7 +201,7 @@ deb:
 	@sh config/deb.sh
 
 # What the site shows is what the examples computed
-GALLERY := $(filter $(PROGRAMS),$(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md)))
+GALLERY := $(filter $(PROGRAMS),$(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md 2>/dev/null)))
 docs: $(LIB) $(GALLERY)
 	@sh config/setup.sh --docs
 	@$(RUN_ENV) VERSION='$(VERSION)' sh config/docs/docs.sh
