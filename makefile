@@ -77,7 +77,7 @@ help:
 	@echo 'make lint       format, rooms, cppcheck, docs, function length, licence lines'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
-	@echo 'make release-check  all that a release needs: lint, check, the tarball and its build, an installation; STEPS="..." does some'
+	@echo 'make release-check  all that a release needs: lint, check, docs, the tarball and its build, an installation; STEPS="..." does some'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
@@ -204,7 +204,7 @@ deb:
 GALLERY := $(filter $(PROGRAMS),$(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md 2>/dev/null)))
 docs: $(LIB) $(GALLERY)
 	@sh config/setup.sh --docs
-	@$(RUN_ENV) VERSION='$(VERSION)' sh config/docs/docs.sh
+	@$(RUN_ENV) VERSION='$(VERSION)' MANUAL='$(MANUAL)' sh config/docs/docs.sh
 
 lint:
 	@sh config/setup.sh --lint
