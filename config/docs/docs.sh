@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 python=${PYTHON3:-/usr/bin/python3} dir=${BUILD:-build}/docs
 export PYTHONDONTWRITEBYTECODE=1
 
+sh config/checkdocs.sh # files and options that pages name
 rm -rf "$dir/source" "$dir/man" "$dir/html"
 mkdir -p "$dir/source/pictures" "$dir/man"
 awk -v dir="$dir/man" -v version="$VERSION" -f config/manpages.awk $MANUAL
