@@ -109,7 +109,7 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscReal ratio[HJ_BOUND_PRODUCTS];
 
   PetscFunctionBegin;
-  bound->emax   = op->stencil->gershgorin;
+  bound->emax   = op->stencil->gershgorin == 0.0 ? 1.0 : op->stencil->gershgorin; /* of a matrix of zeros any bound will do */
   bound->source = "Gershgorin";
   if (!op->ratios) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));
