@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A rank's grid, fields on it and a backend; sweeps of it against a plain loop over the definition in hjcore.h. No Mat, no DM: one process
    plays a rank anywhere in a domain.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Rows of zeros, as a body in a flow may have, with a right-hand side that is not zero there. No solution exists: the residual keeps what b

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """PETSc's own programs on DMDAs and DMStags, with the arguments of their own test blocks: each as it is, then with -dm_mat_type hjstencil,
 -pc_type hjmg and -pc_type hjacobi, with the prefixes of the program's own solvers. What comes of each is of one of the KINDS below.
 petscprograms.csv says which kind each test had when it was last written: no fewer may be right, no answer may be wrong, no program may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Plain data that every room shares: boxes, the grid of a rank, the stencil, a sweep, the backend table.
    Decides nothing. All coordinates are local: 0 is the first point that this rank owns in each direction.

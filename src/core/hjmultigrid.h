@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The part of the backend table that works between two grids of a hierarchy, and what a cycle on them and its set-up need besides.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    CPU backend: decides the order in which grid lines are swept so that values stay in cache. The arithmetic of a line is in
    hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.

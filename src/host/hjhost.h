@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    CPU backend: the truth that the GPU is compared with
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The makefile builds this file once for each instruction set (HJ_ISA), hjhost.c picks one at run time. Vectors are the compiler's
    (GCC, Clang) generic ones; every kernel is written out by its list of neighbours.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that
    bounds need. Decides nothing about the order of rows.

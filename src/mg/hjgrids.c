@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The hierarchy: the finest matrix as a stencil matrix, coarser grids by coarsening by 2, interpolations, Galerkin operators. Decides how
    far a grid is coarsened; smooths nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels

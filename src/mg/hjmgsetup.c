@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
    preconditioner is used again, what of it follows the matrix.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of zeros of the finest matrix, as points of a body in a flow may have. They say nothing of their unknowns, and the residual keeps
    what the right-hand side has there. Cycles leave these unknowns alone: they are those of a matrix that has a diagonal there, and no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are
    none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarser grids: a direction is halved where its couplings are about as strong as the strongest ones, for only there errors are smooth
    after point relaxation. Coarse points are those of even number.

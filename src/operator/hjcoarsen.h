@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The next coarser grid of a hierarchy: which directions are halved, from the couplings of the points, and its DMDA.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What an operator is made of: stencil, backend, limits that all ranks keep to, frames for each depth of halo; what new values make anew.
    Decides none of it: the matrix, plan and backend do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Inside the stencil room: rows of a matrix as stencil runs (hjrows.c), their dictionary (hjdictionary.c), their arrays (hjvalues.c).
    The rows of a matrix in device memory are read by a reader (core/hjreader.h); what becomes of them is decided here for both.
