@@ -108,6 +108,7 @@ PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(grid, sizeof(*grid)));
   PetscCall(DMGetDimension(da, &grid->dim));
+  PetscCall(DMDAGetDof(da, &grid->dof));
   PetscCall(HJGridGetCuts(da, cut));
   grid->min_width = PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {

@@ -6,7 +6,7 @@
    set. hjhostproduct.c multiplies with coefficients, hjhosttransfer.c interpolates, hjhostrestrict.c restricts, hjhostgalerkin.c makes
    Galerkin products. hjhostinterpolation.c and hjhostpaths.c make interpolation by the rows of a matrix, hjhostmeasure.c finds couplings,
    hjhostcycle.c solves the coarsest grid, hjhostabsolute.c multiplies with absolute values, for bounds. hjhostarrays.c works on the arrays
-   of a stencil matrix.
+   of a stencil matrix. hjhostsystem.c and hjhostsystemrows.c are for points with several unknowns.
 */
 #pragma once
 

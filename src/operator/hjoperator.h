@@ -99,6 +99,12 @@ struct _n_HJOperator {
   const HJSlabsOps   *slabs_ops;
 };
 
+/* Unknowns of this rank */
+static inline PetscCount HJOperatorSize(const HJOperator *op)
+{
+  return op->grid.dof * HJBoxSize(&op->grid.owned);
+}
+
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
    the way */
 PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[], size_t len);
