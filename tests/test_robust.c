@@ -65,8 +65,12 @@ static const struct {
   Robust   p;
   PetscInt long_n[3], its;
 } cases[] = {
-  {{SPHERE, 3, {32, 32, 32}, 0}, {64, 64, 64}, 8},
-  {{RIDGE, 3, {32, 32, 16}, 0}, {64, 64, 32}, 8},
+  {{CHEBYSHEV, 3, {32, 32, 16}, 0}, {64, 64, 32}, 8},     {{GROWING, 3, {16, 16, 32}, 1.3225}, {32, 32, 64}, 10},
+  {{GROWING, 3, {24, 24, 24}, 1.3225}, {47, 47, 47}, 10}, {{LAYERS, 3, {128, 8, 2}, 0}, {256, 16, 2}, 10},
+  {{SPHERE, 3, {32, 32, 32}, 0}, {64, 64, 64}, 8},        {{RIDGE, 3, {32, 32, 16}, 0}, {64, 64, 32}, 8},
+  {{SURFACE, 3, {32, 32, 16}, 0}, {64, 64, 32}, 8},       {{TURNING, 2, {129, 129, 1}, 1e3}, {257, 257, 1}, 8},
+  {{TURNING, 3, {32, 32, 32}, 1e3}, {65, 65, 65}, 8},     {{POINTS, 3, {33, 33, 33}, 1e6}, {65, 65, 65}, 25},
+  {{GLOBE, 3, {32, 32, 16}, 0}, {64, 64, 32}, 12},
 };
 
 static PetscErrorCode Print(void)
@@ -82,7 +86,8 @@ static PetscErrorCode Print(void)
     Robust p = cases[i].p;
 
     if (only >= 0 && only != i) continue;
-    for (int d = 0; d < p.dim; d++) p.n[d] = cases[i].long_n[d] > 2 ? cases[i].long_n[d] * finer : cases[i].long_n[d];
+    if (p.kind == GROWING) p.by = PetscSqrtReal(p.by);
+    for (int d = 0; d < 3; d++) p.n[d] = cases[i].long_n[d] > 2 ? cases[i].long_n[d] * finer : cases[i].long_n[d];
     PetscCall(
       PetscPrintf(PETSC_COMM_WORLD, "%2d %-24s %4d %4d %4d |", (int)i, robust_names[p.kind], (int)p.n[0], (int)p.n[1], (int)p.n[2]));
     for (int pc = 0; pc < npcs; pc++) {
@@ -104,6 +109,7 @@ static PetscErrorCode TestIterations(PetscBool only_long)
     Outcome o;
 
     for (int d = 0; d < 3 && only_long; d++) p.n[d] = cases[i].long_n[d];
+    if (only_long && p.kind == GROWING) p.by = PetscSqrtReal(p.by);
     PetscCall(Solve(&p, PCHJMG, MATHJSTENCIL, &o));
     PetscCall(HJTestOK((PetscBool)(o.reason > 0 && o.its <= cases[i].its), "%s, %d x %d x %d: %d iterations, at most %d",
                        robust_names[p.kind], (int)p.n[0], (int)p.n[1], (int)p.n[2], (int)o.its, (int)cases[i].its));
