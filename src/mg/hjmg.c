@@ -228,7 +228,8 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
 
    `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
    the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
-   difference of two such couplings, divided by their sum.
+   difference of two such couplings, divided by their sum. On the CPU that is 1 too where there is a wall: where such a point has a 0
+   for one of the two, or no couplings at all.
 
    Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
    grids.

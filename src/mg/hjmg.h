@@ -69,6 +69,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_PART         0.25
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
+/* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
+#define HJ_MG_TURNS          0.25
+#define HJ_MG_K_MOST_TURNING 32
 
 /* One grid. The finest is level 0 */
 typedef struct {
