@@ -19,14 +19,16 @@ typedef struct {
 static PetscErrorCode HJRichardsonFind(KSP ksp, const KSP_HJRichardson *hj, HJRichardson *cycles, const char **why)
 {
   PCFailedReason failed;
-  PetscBool      exists, scaled;
+  PetscBool      exists, scaled = PETSC_FALSE;
 
   PetscFunctionBegin;
   *cycles = NULL;
   *why    = NULL;
   PetscCall(PCGetFailedReason(ksp->pc, &failed));
   PetscCall(PCApplyRichardsonExists(ksp->pc, &exists));
+#if HJ_PC_MAY_SCALE
   PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
+#endif
   if (exists) PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, HJ_RICHARDSON, cycles));
   if (!*cycles) *why = "the preconditioner has no cycles that test by themselves";
   else if (hj->scale != 1.0 || hj->self_scale) *why = "corrections are scaled";
