@@ -36,6 +36,9 @@ typedef PetscOptionItems *HJOptionItems;
 typedef PetscOptionItems HJOptionItems;
 #endif
 
+/* PCSetDiagonalScale() is no more from 3.26 on */
+#define HJ_PC_MAY_SCALE PETSC_VERSION_LT(3, 26, 0)
+
 /* Numbers of ranks in PetscSFGetRootRanks() and PetscSFGetLeafRanks() */
 #if PETSC_VERSION_LT(3, 22, 0)
 typedef PetscInt HJSFCount;

@@ -591,6 +591,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_HJMG(pc));
   PetscCall(PCHJMGComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -638,10 +639,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
-   Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
-   cycle and before that of the next are one list of subiterations, and the norm comes with the residual that the next cycle restricts. The
-   solution is that of the cycles and the smoothing before the correction of one more. In 3D rotated cycles of symmetric matrices have no
-   smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened.
+   Under `KSPHJRICHARDSON` with `KSP_NORM_UNPRECONDITIONED`, and under `KSPRICHARDSON` without a monitor or a null space, cycles are
+   rotated: the smoothing after the correction of one cycle and before that of the next are one list of subiterations, and the norm comes
+   with the residual that the next cycle restricts. The solution is that of the cycles and the smoothing before the correction of one
+   more. In 3D rotated cycles of symmetric matrices have no smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a
+   direction is not coarsened.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
@@ -662,8 +664,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
+          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`,
+          `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -685,6 +688,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   pc->ops->setfromoptions = PCSetFromOptions_HJMG;
   HJMGSetOperations(pc);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJMGRichardson));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,6 +21,7 @@
 #include "core/hjmultigrid.h"
 #include "operator/hjcoarsen.h"
 #include "operator/hjfailure.h"
+#include "operator/hjkrylov.h"
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
 #include "operator/hjrestrictions.h"
@@ -386,7 +387,7 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
    are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 /* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
-PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 /* Begins the sum of the squares of a vector on the finest grid */
@@ -397,5 +398,8 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
+/* HJRichardson of hjkrylov.h */
+PETSC_INTERN PetscErrorCode HJMGRichardson(PC, const HJIterates *, Vec, Vec, Vec, PetscInt, PetscBool, PetscInt *,
+                                           PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
                                                    PCRichardsonConvergedReason *);

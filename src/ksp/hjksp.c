@@ -1,0 +1,13 @@
+/*
+   The registration of the types.
+*/
+#include "hjksp.h"
+#include "operator/hjoperator.h"
+
+PetscErrorCode KSPHJInitializePackage(void)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPInitializePackage());
+  PetscCall(KSPRegister(KSPHJRICHARDSON, KSPCreate_HJRichardson));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
