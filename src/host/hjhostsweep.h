@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the host backend keeps of an operator. hjhost.c decides the order of lines, hjhostsystem.c does those of points with several
    unknowns.
