@@ -625,4 +625,5 @@ const HJBackendOps HJBackendHost = {
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
   .multigrid         = &HJMultigridHost,
+  .krylov            = &HJKrylovHost,
 };
