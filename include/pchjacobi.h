@@ -18,6 +18,7 @@
 #define MATHJSTENCIL    "hjstencil"
 #define MATHJTRANSFER   "hjtransfer"
 #define KSPHJRICHARDSON "hjrichardson"
+#define KSPHJCG         "hjcg"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle

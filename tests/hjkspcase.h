@@ -20,7 +20,8 @@ typedef struct {
   PetscInt    max_it;
   End         end;
   PetscBool   loose; /* answers and norms may be others: how it ends is compared */
-  PetscBool   indefinite;
+  PetscBool   aij;
+  PetscScalar minus;           /* taken from the diagonal of the system's matrix, which may be indefinite then */
   const char *options, *words; /* words: what the view of the KSP holds */
 } Case;
 
@@ -69,7 +70,7 @@ static inline PETSC_UNUSED PetscErrorCode MakeSystem(const Case *c, System *s)
   MatNullSpace null;
 
   PetscFunctionBegin;
-  PetscCall(MakeMatrix(&c->p, PETSC_TRUE, &s->da, &s->P));
+  PetscCall(MakeMatrix(&c->p, (PetscBool)!c->aij, &s->da, &s->P));
   PetscCall(DMCreateGlobalVector(s->da, &s->b));
   PetscCall(VecDuplicate(s->b, &s->x));
   PetscCall(ProblemVector(s->da, 1, s->b));
@@ -77,7 +78,7 @@ static inline PETSC_UNUSED PetscErrorCode MakeSystem(const Case *c, System *s)
   if (c->end == NO_RIGHT_HAND_SIDE) PetscCall(VecSet(s->b, 0.0));
   if (c->end == NAN_IN_B) PetscCall(SpoilVector(s->b));
   if (c->end == NAN_IN_A) PetscCall(SpoilMatrix(s->P));
-  if (c->indefinite) PetscCall(MatShift(s->P, -0.5));
+  if (c->minus != 0.0) PetscCall(MatShift(s->P, -c->minus));
   if (c->more == 0.0) {
     s->A = s->P;
     PetscCall(PetscObjectReference((PetscObject)s->A));
@@ -217,7 +218,7 @@ static inline PETSC_UNUSED PetscErrorCode CheckSame(const Case *c, const char *n
                      "answers differ by %g: %s",
                      name, c->pc, KSPNormTypes[c->norm], c->null ? ", null space" : "", c->guess ? ", a guess" : "",
                      c->more != 0.0 ? ", another matrix" : "", s->its, should->its, (int)s->nnorms, (int)should->nnorms, (int)s->reason,
-                     (int)should->reason, (double)diff, Name(&c->p, PETSC_TRUE)));
+                     (int)should->reason, (double)diff, Name(&c->p, (PetscBool)!c->aij)));
   PetscCall(VecDestroy(&s->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,8 @@
    is what a stencil matrix stores, hjarrays.h the work on its arrays, hjtransport.h the table of a halo transport, hjreader.h that of a
    reader of matrices in device memory, hjslabops.h that of a device that sweeps slabs. hjmultigrid.h, hjtransfer.h, hjrestriction.h and
    hjgalerkin.h define what the grids of a multigrid do for one another; hjinterpolation.h interpolation by the rows of a matrix,
-   hjmeasure.h couplings and which diagonals are weak. hjcompat.h has what differs between versions of PETSc, and which PETSc is refused.
+   hjmeasure.h couplings and which diagonals are weak; hjkrylovops.h passes of a Krylov method. hjcompat.h has what differs between versions
+   of PETSc, and which PETSc is refused.
 */
 #pragma once
 
@@ -314,6 +315,7 @@ typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
+typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -362,4 +364,5 @@ typedef struct {
   PetscErrorCode (*product)(const HJProduct *);
   PetscErrorCode (*product_transpose)(const HJProduct *);
   const HJMultigridOps *multigrid; /* what a cycle on several grids needs besides */
+  const HJKrylovOps    *krylov;    /* what a Krylov method does in few passes; NULL: the backend has none of it */
 } HJBackendOps;

@@ -644,4 +644,5 @@ const HJBackendOps HJBackendHost = {
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
   .multigrid         = &HJMultigridHost,
+  .krylov            = &HJKrylovHost,
 };

@@ -68,6 +68,10 @@ typedef struct {
   void (*absolute)(PetscInt, const PetscScalar *a, const PetscScalar *x, PetscScalar *sum);
   void (*absolute_indexed)(PetscInt, const PetscScalar *a, const unsigned char *index, const PetscScalar *x, PetscScalar *sum);
   PetscReal (*absolute_ratio)(PetscInt, const PetscScalar *scale, const PetscScalar *x, PetscScalar *sum, PetscScalar *y);
+  /* Of a Krylov method: p = z + beta p, or z where beta is 0; the sum of x y; x += alpha p, r -= alpha w and the sum of r r */
+  void (*krylov_direction)(PetscInt, PetscScalar beta, const PetscScalar *z, PetscScalar *p);
+  PetscScalar (*krylov_dot)(PetscInt, const PetscScalar *x, const PetscScalar *y);
+  PetscScalar (*krylov_update)(PetscInt, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r);
 } HJHostKernels;
 
 /* Those of this CPU */
@@ -85,6 +89,8 @@ PETSC_INTERN PetscErrorCode       HJHostGalerkinVariable(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostJump(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationFill *);
+
+PETSC_INTERN const HJKrylovOps HJKrylovHost;
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

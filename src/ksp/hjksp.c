@@ -10,5 +10,6 @@ PetscErrorCode KSPHJInitializePackage(void)
   PetscFunctionBegin;
   PetscCall(KSPInitializePackage());
   PetscCall(KSPRegister(KSPHJRICHARDSON, KSPCreate_HJRichardson));
+  PetscCall(KSPRegister(KSPHJCG, KSPCreate_HJCG));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

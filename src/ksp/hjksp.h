@@ -3,7 +3,7 @@
    PETSc glue: KSPs that are PETSc's own types but for solves that go through the cycles of this library's preconditioners. Decides which
    solves these are, and why the others are not. Loops and tests of the others are PETSc's; cycles and their tests are the PCs'.
 
-   hjkspbase.c makes such a type out of PETSc's, hjrichardson.c is KSPHJRICHARDSON; hjksp.c registers the types.
+   hjkspbase.c makes such a type out of PETSc's, hjrichardson.c is KSPHJRICHARDSON, hjcg.c KSPHJCG; hjksp.c registers them.
 */
 #pragma once
 
@@ -25,3 +25,4 @@ PETSC_INTERN PetscErrorCode HJKSPDestroy(KSP);
 PETSC_INTERN PetscBool HJKSPIsWatched(KSP);
 
 PETSC_INTERN PetscErrorCode KSPCreate_HJRichardson(KSP);
+PETSC_INTERN PetscErrorCode KSPCreate_HJCG(KSP);

@@ -592,6 +592,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
   PetscCall(PCReset_HJMG(pc));
   PetscCall(PCHJMGComposeSetters(pc, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -689,6 +690,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   HJMGSetOperations(pc);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJMGRichardson));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, HJMGGetSystem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -398,7 +398,8 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
-/* HJRichardson of hjkrylov.h */
+/* HJGetSystem and HJRichardson of hjkrylov.h */
+PETSC_INTERN PetscErrorCode HJMGGetSystem(PC, Mat *);
 PETSC_INTERN PetscErrorCode HJMGRichardson(PC, const HJIterates *, Vec, Vec, Vec, PetscInt, PetscBool, PetscInt *,
                                            PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,

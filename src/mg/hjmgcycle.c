@@ -211,6 +211,30 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the finest level's matrix is that of the solver, with the values that it has now */
+static PetscErrorCode HJMGIsSystem(PC pc, PetscBool *is)
+{
+  const PC_HJMG   *mg    = (const PC_HJMG *)pc->data;
+  const HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, is));
+  if (level->A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) *is = PETSC_TRUE; /* see HJMGFollow() */
+  if (level->lifted || mg->mask) *is = PETSC_FALSE;                                               /* another diagonal is another matrix */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscBool      is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (mg->nlevels && !mg->scale) PetscCall(HJMGIsSystem(pc, &is));
+  *A = is ? mg->level[0].A : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where the norm type is NONE, or there is no KSP, all its cycles are done without a norm. What is handed over to fewer ranks as a whole is
    not shown in between: cycles are not rotated then */
 PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
@@ -227,9 +251,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
     PetscCall(HJFailureApplyRichardson(x, outits, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
-  if (mg->level[0].A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) same = PETSC_TRUE; /* see HJMGFollow() */
-  if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
+  PetscCall(HJMGIsSystem(pc, &same));
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && !(how->shown && mg->nlevels == 1));
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <petscksp.h>
-#include "core/hjcompat.h"
+#include "hjproducts.h"
 
 /* How a KSP wants its iterates */
 typedef struct {
@@ -25,3 +25,11 @@ PETSC_INTERN PetscErrorCode HJIteratesRemove(const HJIterates *, Vec x);
 #define HJ_RICHARDSON "PCHJRichardson_C"
 typedef PetscErrorCode (*HJRichardson)(PC, const HJIterates *, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
                                        PCRichardsonConvergedReason *);
+
+/* Of a MATHJSTENCIL: what multiplies vectors that lie as x does. Valid until the matrix changes */
+#define HJ_GET_PRODUCTS "MatHJStencilGetProducts_C"
+typedef PetscErrorCode (*HJGetProducts)(Mat, Vec x, HJProducts **, const HJCoefficients **);
+
+/* Of a PC that is set up: a MATHJSTENCIL whose products are those of the matrix of the system; NULL: it has none */
+#define HJ_GET_SYSTEM "PCHJGetSystem_C"
+typedef PetscErrorCode (*HJGetSystem)(PC, Mat *);
