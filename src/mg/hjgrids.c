@@ -263,15 +263,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stars are made of symmetric matrices alone */
-PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
-{
-  PetscFunctionBegin;
-  if (mg->stars) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax)
 {
   PetscFunctionBegin;
@@ -584,6 +575,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
   PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PetscReal skew;
   char      why[512];
 
   PetscFunctionBegin;
@@ -600,7 +592,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
+    PetscCall(HJMGMayScale(mg, &skew));
+    if (skew > 0.0) same = PETSC_FALSE;                               /* rows may want to be scaled */
     if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {

@@ -648,7 +648,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
-   factors: where scaling them back makes the matrix much more symmetric, cycles are those of a copy that is scaled back.
+   factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
+   more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes
+   them, change nothing.
 
    Unknowns whose rows are zeros are left alone, and the residual keeps what the right-hand side has there. Where at most an eighth of the
    points have a diagonal that is zero, missing or less than a hundredth of the rest of the row, cycles are those of a copy that has

@@ -9,8 +9,8 @@
    need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
    hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
    hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
-   hjorder.c sorts the rows of a subdomain.
+   want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak,
+   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain.
 */
 #pragma once
 
@@ -219,7 +219,7 @@ typedef struct {
   /* What becomes of the finest matrix */
   PetscBool converted;     /* A of the finest level is a copy of the matrix */
   Vec       scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscBool unscaled;      /* since the grids were made a scale was looked for, and does not pay */
+  PetscReal unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
   Vec       mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt  zero_rows;     /* how many these are */
   HJMGSeen  seen;
@@ -256,6 +256,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
 /* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
+/* hjskew.c. Collective. A bound of the skew part of D^-1 A, of a matrix and the operator that smooths with it */
+PETSC_INTERN PetscErrorCode HJMGMeasureSkew(Mat, DM, const HJOperator *, PetscReal *skew);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
@@ -286,8 +288,9 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
-PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
+/* hjscale.c. Collective. The skew part of D^-1 A of the finest level, as its rows have it, where scaled rows may pay: it is not known yet
+   that they do not. Else 0 */
+PETSC_INTERN PetscErrorCode HJMGMayScale(const PC_HJMG *, PetscReal *skew);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
