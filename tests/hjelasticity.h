@@ -129,8 +129,8 @@ static inline PETSC_UNUSED PetscErrorCode SystemGrid(PetscInt dim, PetscInt n, P
   PetscFunctionBegin;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
   PetscCall(DMSetDimension(*da, dim));
-  PetscCall(DMDASetSizes(*da, n, n, dim > 2 ? n : 1));
-  PetscCall(DMDASetBoundaryType(*da, b, b, dim > 2 ? b : DM_BOUNDARY_NONE));
+  PetscCall(DMDASetSizes(*da, n, dim > 1 ? n : 1, dim > 2 ? n : 1));
+  PetscCall(DMDASetBoundaryType(*da, b, dim > 1 ? b : DM_BOUNDARY_NONE, dim > 2 ? b : DM_BOUNDARY_NONE));
   PetscCall(DMDASetDof(*da, dof));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));

@@ -6,11 +6,16 @@
 #include "hjhostsweep.h"
 #include "core/hjblock.h"
 
+/* Points that are done at a time where there are arrays: their blocks stay in cache */
+#define HJ_CHUNK 64
+
 typedef struct {
   const HJHost *h;
   PetscBool     skew;
   PetscInt     *first, *order;             /* [nslots + 1], [nentries]: the entries of A by slots */
+  PetscInt     *at;                        /* [nslots][dof][dof] entry of A; -1: there is none */
   PetscScalar  *block[2], *inverse, *work; /* a block each */
+  PetscScalar  *blocks;                    /* [dof][dof][HJ_CHUNK] */
 } HJSystemRows;
 
 static inline PetscScalar HJSystemEntry(const HJStencil *st, PetscInt e, PetscCount at)
@@ -65,6 +70,10 @@ static PetscErrorCode HJSystemRowsCreate(const HJHost *h, PetscBool skew, HJSyst
       if (st->entry[e].slot == o) a->order[n++] = e;
   }
   a->first[st->nslots] = n;
+  PetscCall(PetscMalloc2(st->nslots * size, &a->at, size * HJ_CHUNK, &a->blocks));
+  for (PetscInt i = 0; i < st->nslots * size; i++) a->at[i] = -1;
+  for (PetscInt e = st->ninverse; e < st->nentries; e++)
+    a->at[(st->entry[e].slot * st->dof + st->entry[e].row) * st->dof + st->entry[e].column] = e;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,6 +81,7 @@ static PetscErrorCode HJSystemRowsDestroy(HJSystemRows *a)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree2(a->first, a->order));
+  PetscCall(PetscFree2(a->at, a->blocks));
   PetscCall(PetscFree4(a->block[0], a->block[1], a->inverse, a->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,6 +150,79 @@ static void HJSystemAddNeighbor(const HJSystemRows *a, PetscInt slot, PetscCount
   }
 }
 
+/* Of n points one entry of A, or of A - A^T, whose rows and columns of a diagonal alone count as 0 */
+static void HJSystemEntries(const HJSystemRows *a, PetscInt slot, PetscInt c, PetscInt d, PetscCount at, PetscCount to, PetscInt n,
+                            PetscScalar v[])
+{
+  const HJStencil   *st    = &a->h->st;
+  const PetscInt     own   = a->at[(slot * st->dof + c) * st->dof + d];
+  const PetscInt     other = a->at[(HJShapeOpposite(st->dim, st->shape, slot) * st->dof + d) * st->dof + c];
+  const PetscScalar *there = other < 0 || !a->skew ? NULL : st->array[other] + to;
+
+  if (own < 0) memset(v, 0, n * sizeof(*v));
+  else memcpy(v, st->array[own] + at, n * sizeof(*v));
+  for (PetscInt i = 0; i < n && a->skew; i++) {
+    const PetscScalar that = there ? there[i] : 0.0;
+
+    if ((v[i] == 0.0 && that != 0.0 && HJSystemIsAlone(a, at + i, c)) || (that == 0.0 && v[i] != 0.0 && HJSystemIsAlone(a, to + i, d)))
+      v[i] = 0.0;
+    else v[i] -= that;
+  }
+}
+
+/* HJSystemAddNeighbor() of n <= HJ_CHUNK points of a line where there are arrays, of a slot that is not the point's own */
+static void HJSystemAddNeighbors(const HJSystemRows *a, PetscInt slot, PetscCount at, PetscCount to, PetscInt n, const PetscScalar *x,
+                                 PetscScalar *sum)
+{
+  const HJStencil *st  = &a->h->st;
+  const PetscInt   dof = st->dof, opposite = HJShapeOpposite(st->dim, st->shape, slot);
+  PetscScalar      v[HJ_CHUNK];
+
+  memset(a->blocks, 0, (size_t)(dof * dof * HJ_CHUNK) * sizeof(*v));
+  for (PetscInt l = 0; l < dof; l++) {
+    for (PetscInt d = 0; d < dof; d++) {
+      if (a->at[(slot * dof + l) * dof + d] < 0 && (!a->skew || a->at[(opposite * dof + d) * dof + l] < 0)) continue;
+      HJSystemEntries(a, slot, l, d, at, to, n, v);
+      for (PetscInt e = 0; e < st->ninverse; e++) {
+        const PetscScalar *restrict inverse = st->array[e] + at;
+        PetscScalar *restrict block         = a->blocks + (st->entry[e].row * dof + d) * HJ_CHUNK;
+
+        if (st->entry[e].column != l) continue;
+        for (PetscInt i = 0; i < n; i++) block[i] += inverse[i] * v[i];
+      }
+    }
+  }
+  for (PetscInt c = 0; c < dof; c++) {
+    for (PetscInt d = 0; d < dof; d++) {
+      const PetscScalar *block = a->blocks + (c * dof + d) * HJ_CHUNK;
+
+      for (PetscInt i = 0; i < n; i++) sum[i * dof + c] += PetscAbsScalar(block[i]) * (x ? x[i * dof + d] : 1.0);
+    }
+  }
+}
+
+/* HJSystemAddNeighbor() of n points of a line */
+static void HJSystemAddPoints(const HJSystemRows *a, PetscInt slot, PetscCount at, PetscCount to, PetscInt n, const PetscScalar *x,
+                              PetscScalar *sum)
+{
+  const HJStencil     *st  = &a->h->st;
+  const PetscInt       dof = st->dof;
+  const unsigned char *own = st->index ? st->index + at : NULL, *other = st->index ? st->index + to : NULL;
+  PetscInt             step;
+
+  for (PetscInt i = 0; i < n && st->storage == HJ_VARIABLE && slot; i += step) {
+    step = PetscMin(HJ_CHUNK, n - i);
+    HJSystemAddNeighbors(a, slot, at + i, to + i, step, x ? x + i * dof : NULL, sum + i * dof);
+  }
+  for (PetscInt i = 0; i < n && (st->storage == HJ_DICTIONARY || !slot); i += step) {
+    step = 1;
+    HJSystemAddNeighbor(a, slot, at + i, to + i, x ? x + i * dof : NULL, sum + i * dof);
+    if (!a->skew || st->storage == HJ_VARIABLE) continue;
+    for (; i + step < n && own[i + step] == own[i] && other[i + step] == other[i]; step++) /* what was added is in a->work */
+      for (PetscInt e = 0; e < dof * dof; e++) sum[(i + step) * dof + e / dof] += PetscAbsScalar(a->work[e]);
+  }
+}
+
 /* n points from p on; returns the largest y / x. y holds the sums meanwhile */
 static PetscReal HJSystemLine(const HJSystemRows *a, const HJSweep *s, const PetscInt p[3], PetscInt n)
 {
@@ -166,7 +249,7 @@ static PetscReal HJSystemLine(const HJSystemRows *a, const HJSweep *s, const Pet
     first[2] = q[2];
     to       = HJBoxIndex(&st->box, q[0], q[1], q[2]);
     if (x) there = HJSweepLine(s, st->dim, dof, s->x, s->xghost, first);
-    for (PetscInt i = lo; i < hi; i++) HJSystemAddNeighbor(a, o, at + i, to + i, there ? there + (i - lo) * dof : NULL, y + i * dof);
+    HJSystemAddPoints(a, o, at + lo, to + lo, hi - lo, there, y + lo * dof);
   }
   for (PetscInt i = 0; i < n * dof; i++) {
     const PetscReal here = x ? y[i] / x[i] : y[i];

@@ -131,7 +131,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
     PetscCall(HJMGOrderGetLevels(mg->order, n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *n = mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
+  *n = mg->system ? HJMGSystemLevels(mg->system) : mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -578,6 +578,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(HJMGOrderDestroy(pc));
+  PetscCall(HJMGSystemDestroy(pc));
   PetscCall(HJMGDestroyGrids(mg));
   mg->failure.words[0] = 0;
   PetscCall(VecDestroy(&mg->residual));
@@ -617,9 +618,16 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Level: intermediate
 
    Notes:
-   For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (one unknown a point, at most 27 of them in a
-   row), of which a copy as `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`, or `PCFIELDSPLIT` with one `PCHJMG` a field
-   where a point has several unknowns. `-ksp_view` shows all grids, what was found of them, and their memory; `-info` says what was decided.
+   For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (at most 27 points in a row), of which a copy as
+   `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`. `-ksp_view` shows all grids, what was found of them, and their
+   memory; `-info` says what was decided.
+
+   Where a point has several unknowns the matrix is AIJ or BAIJ, on the CPU. `PCMG` then runs the cycle, on grids that are coarsened as
+   those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated
+   bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4), and the coarsest grid is factored. The
+   prefix of these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and of the coarsest
+   grid apply as well. A row that is coupled
+   to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT` with one `PCHJMG` a field.
 
    `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
    couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All

@@ -10,7 +10,8 @@
    hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
    hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
    want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak,
-   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain.
+   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain. hjmgsystem.c is for matrices with several unknowns a
+   point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -113,6 +114,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* The hierarchy of a matrix with several unknowns a point */
+typedef struct _n_HJMGSystem *HJMGSystem;
 
 /* What was changed since the last set-up. The next one does for each of these all that it does for those before it */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
@@ -217,13 +221,14 @@ typedef struct {
   PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
-  PetscBool converted;     /* A of the finest level is a copy of the matrix */
-  Vec       scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscReal unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
-  Vec       mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
-  PetscInt  zero_rows;     /* how many these are */
-  HJMGSeen  seen;
-  HJMGOrder order; /* not NULL: this has the levels, and there are none here */
+  PetscBool  converted;     /* A of the finest level is a copy of the matrix */
+  Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
+  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
+  Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
+  PetscInt   zero_rows;     /* how many these are */
+  HJMGSeen   seen;
+  HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
+  HJMGSystem system; /* the same */
   /* Fewer ranks */
   HJMGGather gather;          /* not NULL: it has the last level and all below. NULL: the last level is solved on all ranks */
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
@@ -303,6 +308,10 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
 /* hjorder.c. *made: the rows of a subdomain are in another order than the points of its DMDA, and mg->order does what the PC does */
 PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
+/* Collective. made: the matrix has several unknowns a point, and mg->system its levels; hjmgsystem.c */
+PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
+PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
+PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
 /* hjmg.c. Sets the operations of a PC that has levels of its own */
 PETSC_INTERN void HJMGSetOperations(PC);

@@ -332,7 +332,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  M, N;
-  PetscBool ordered;
+  PetscBool ordered, system;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(pc->pmat, &M, &N));
@@ -341,6 +341,11 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGOrderMake(pc, &ordered));
   if (ordered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscCall(HJMGSystemMake(pc, &system));
+  if (system) {
+    PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJFailureClear(pc, &mg->failure));
   PetscCall(HJMGSetUpAll(pc));
   if (HJHasFailed(&mg->failure)) PetscCall(HJMGDestroyGrids(mg)); /* the next set-up begins anew */

@@ -179,11 +179,9 @@ static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The rows of A as AIJ. Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18):
-   others, as MatFDColoring, have pointers into it
-*/
-static PetscErrorCode HJCopyRows(Mat A, Mat *M)
+/* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
+   have pointers into it */
+PetscErrorCode HJCopyRows(Mat A, Mat *M)
 {
   PetscInt m, n, start, end, *own, *other;
 

@@ -261,6 +261,12 @@ static unsigned int HJRowsSetPoint(HJRows *rows, PetscInt i)
   return outside;
 }
 
+/* The same from the point before, where neither has a neighbour along the line that is not this rank's */
+static void HJRowsMovePoint(HJRows *rows)
+{
+  for (PetscInt s = 0; s < rows->nslots; s++) rows->column[s] += rows->column[s] >= 0;
+}
+
 static signed char HJRowsFind(const HJRows *rows, PetscInt column)
 {
   for (PetscInt n = 0; n < rows->nslots; n++) {
@@ -484,7 +490,8 @@ PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
     for (point.j = 0; point.j < n[1]; point.j++) {
       HJRowsSetLine(rows, point.j, point.k);
       for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i++, row += rows->dof) {
-        point.outside = HJRowsSetPoint(rows, point.i);
+        if (point.i > 1 && point.i < n[0] - 1) HJRowsMovePoint(rows);
+        else point.outside = HJRowsSetPoint(rows, point.i);
         PetscCall(PetscArrayzero(a, size));
         PetscCall(HJRowsReadBlock(rows, row, a));
         if (rows->wide_row < 0) PetscCall((*visit)(&point, ctx));
