@@ -268,6 +268,8 @@ static inline PETSC_UNUSED PetscErrorCode Create(const HJBackendOps *ops, const 
   t->seed = 1;
   FillGrid(c, &t->grid);
   t->st.dim     = c->dim;
+  t->st.dof     = 1;
+  t->grid.dof   = 1;
   t->st.shape   = c->shape;
   t->st.storage = c->storage;
   t->st.nslots  = HJShapeSlots(c->dim, c->shape);

@@ -13,6 +13,7 @@ static HJGrid Grid(PetscInt dim, const PetscInt n[], unsigned sides, PetscInt mi
 
   memset(&g, 0, sizeof(g));
   g.dim       = dim;
+  g.dof       = 1;
   g.min_width = sides ? min_width : PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
     g.N[d]           = d < dim ? n[d] + 200 : 1;

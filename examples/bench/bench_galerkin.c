@@ -25,7 +25,7 @@ typedef struct {
 
 static void GalerkinGrid(PetscInt dim, PetscInt n, HJGrid *grid)
 {
-  *grid = (HJGrid){.dim = dim, .min_width = PETSC_INT_MAX};
+  *grid = (HJGrid){.dim = dim, .dof = 1, .min_width = PETSC_INT_MAX};
   for (int d = 0; d < 3; d++) grid->N[d] = grid->owned.hi[d] = grid->domain.hi[d] = d < dim ? n : 1;
 }
 

@@ -36,6 +36,16 @@ typedef PetscOptionItems *HJOptionItems;
 typedef PetscOptionItems HJOptionItems;
 #endif
 
+/* PCSetDiagonalScale() is no more from 3.26 on */
+#define HJ_PC_MAY_SCALE PETSC_VERSION_LT(3, 26, 0)
+
+/* Whether a KSP may stop at negative curvature, as from 3.19 on it may */
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define HJ_KSP_STOPS_AT_CURVATURE(ksp) PETSC_FALSE
+#else
+  #define HJ_KSP_STOPS_AT_CURVATURE(ksp) (ksp)->converged_neg_curve
+#endif
+
 /* Numbers of ranks in PetscSFGetRootRanks() and PetscSFGetLeafRanks() */
 #if PETSC_VERSION_LT(3, 22, 0)
 typedef PetscInt HJSFCount;

@@ -416,7 +416,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
-  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
+  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, it));
   else {
     for (*it = 0;; ++*it) {
       PetscCall(HJMGTestResidual(NULL, ksp, *it));

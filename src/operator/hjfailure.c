@@ -26,6 +26,16 @@ PetscErrorCode HJFailureNoBound(PetscReal emax, PetscInt level, HJFailure *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJFailureSingular(const char point[], HJFailure *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(f->words, sizeof(f->words),
+                          "%s, and each point's block of the unknowns there must have an inverse; for a saddle "
+                          "point use -pc_type fieldsplit",
+                          point));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All ranks have the same reason: a maximum over them, which PETSc takes, loses one that is negative where others have none */
 PetscErrorCode HJFailureReport(PC pc, PetscBool stops, const HJFailure *f)
 {
