@@ -18,9 +18,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get('BUILD', os.path.join(ROOT, 'build'))
 LIB = os.environ.get('LIB', os.path.join(ROOT, 'lib', 'libhjacobi.so'))
 PICTURES = os.path.join(BUILD, 'examples', 'pictures')
-HJMG = ['-dll_append', LIB, '-dm_mat_type', 'hjstencil', '-pc_type', 'hjmg']
+HJMG = ['-dll_append', LIB, '-pc_type', 'hjmg', '-dm_mat_type']
+MATRIX = {'beam': 'baij'}  # others: hjstencil, which has one unknown a point
 SMALL = {'chip': '-m 2 -steps 4', 'porous': '-n 48', 'drop': '-n 48 -steps 20', 'ocean': '-n 45 -steps 6', 'bratu': '-n 15', 'image': '-n 96',
-         'resistors': '-n 31 -grids 2', 'membrane': '-n 31 -grids 2'}
+         'resistors': '-n 31 -grids 2', 'membrane': '-n 31 -grids 2', 'beam': '-n 16 -grids 1'}
 # gamg keeps its interpolation when the values change, which in the drop's change so much that CG stops with an error
 GAMG = {'drop': ['-pc_gamg_reuse_interpolation', 'false']}
 
@@ -41,7 +42,7 @@ def table(names):
     print('| program | grid | solves | hjmg | gamg | PETSc\'s default |\n| --- | --- | --- | --- | --- | --- |')
     for name in names:
         cells = []
-        for options in (HJMG, ['-pc_type', 'gamg', *GAMG.get(name, [])], []):
+        for options in ([*HJMG, MATRIX.get(name, 'hjstencil')], ['-pc_type', 'gamg', *GAMG.get(name, [])], []):
             output, seconds = run(name, options)
             found = re.findall(r'^\S+ ([0-9x]+): (\d+) solves, (\d+) iterations', output, re.MULTILINE)
             cells.append(', '.join(f'{round(int(its) / int(solves), 1):g}' for _, solves, its in found) + f'; {seconds:.1f} s')
@@ -148,6 +149,24 @@ def draw_membrane():
     return figure
 
 
+def draw_beam():
+    u, = read('beam')
+    n = next(n for n in range(1, 1000) if 2 * (4 * n + 1) * (n + 1) == len(u))
+    u = u.reshape(n + 1, 4 * n + 1, 2)
+    x, y = np.meshgrid(np.linspace(0, 4, 4 * n + 1), np.linspace(-0.5, 0.5, n + 1))
+    figure, axis = plt.subplots(figsize=(9, 3.2))
+    shown = axis.pcolormesh(x + u[..., 0], y + u[..., 1], np.hypot(u[..., 0], u[..., 1]), shading='gouraud', cmap='viridis')
+    every = max(n // 8, 1)
+    for lines in (slice(None, None, every), slice(None)), (slice(None), slice(None, None, every)):
+        X, Y = (x + u[..., 0])[lines], (y + u[..., 1])[lines]
+        axis.plot(*((X.T, Y.T) if lines[1] == slice(None) else (X, Y)), color='white', linewidth=0.4)
+    axis.plot([0, 4, 4, 0, 0], [-0.5, -0.5, 0.5, 0.5, -0.5], '--', color='0.5', linewidth=0.8)
+    axis.set_aspect('equal')
+    axis.axis('off')
+    figure.colorbar(shown, ax=axis, label='displacement, m', shrink=0.8)
+    return figure
+
+
 def draw(names, small):
     os.makedirs(PICTURES, exist_ok=True)
     more = {'porous': 'permeability', 'ocean': 'depth', 'image': 'noisy'}
@@ -155,7 +174,7 @@ def draw(names, small):
         files = {'solution': name}
         if name in more:
             files[more[name]] = f'{name}-{more[name]}'
-        options = list(HJMG) + (SMALL[name].split() if small else [])
+        options = [*HJMG, MATRIX.get(name, 'hjstencil')] + (SMALL[name].split() if small else [])
         for view, file in files.items():
             path = os.path.join(PICTURES, file + '.dat')
             if os.path.exists(path):

@@ -38,7 +38,7 @@ CONTENTS = [
     ('Know it', ['method', 'speed', 'bench', 'paper']),
     ('Change it', ['rooms', 'contributing', 'security', 'changes']),
 ]
-TYPES = {'PCHJMG': 'hjmg, the multigrid preconditioner', 'PCHJACOBI': 'hjacobi, the smoother', 'MATHJSTENCIL': 'hjstencil, the matrix'}
+TYPES = ('PCHJMG', 'PCHJACOBI', 'MATHJSTENCIL', 'MATHJTRANSFER')
 
 
 def complain(text):
@@ -153,9 +153,9 @@ def manuals(stage, folder):
         pages[name] = summary
         stage.write(f'manual/{name}.md', text)
     text = '# Manual pages\n\nThe same as `man 3` after `make install`. The library also exports no other name.\n'
-    of = {'hjmg': [], 'hjacobi': [], 'hjstencil': []}
+    of = {'hjmg': [], 'hjacobi': [], 'hjstencil': [], 'Solvers': []}
     for name in pages:
-        of['hjmg' if 'HJMG' in name else 'hjacobi' if name.startswith('PC') else 'hjstencil'].append(name)
+        of['hjmg' if 'HJMG' in name else 'Solvers' if name.startswith('KSP') else 'hjacobi' if name.startswith('PC') else 'hjstencil'].append(name)
     for group, names in of.items():
         rows = '\n'.join(f'| [`{name}`](manual/{name}.md) | {pages[name]} |' for name in sorted(names, key=lambda n: (n not in TYPES, n)))
         text += f'\n## {group}\n\n| name | what |\n| --- | --- |\n{rows}\n'
