@@ -31,6 +31,7 @@ typedef struct {
   const HJHostKernels *kernels;
   PetscReal            cache;               /* MiB */
   int                  shape, tdim, sdim;   /* star or box; directions of the lines in a plane, and of the stream */
+  PetscInt             period[3];           /* points of a direction whose neighbour on both sides is this rank itself; else 0 */
   HJLineRun           *runs;                /* dictionary */
   PetscCount          *line_runs;           /* first run of each line */
   const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
@@ -44,6 +45,7 @@ typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
   PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; a line of zeros */
   PetscInt     nlines, ld;
+  PetscBool    whole[2]; /* the block has a whole period in x, or of lines: what is beside an end is the other end */
 } HJBlock;
 
 /* MiB of this CPU's L2 where the system says it, else 1 */
@@ -124,6 +126,7 @@ static PetscErrorCode HJHostCreate(const HJGrid *grid, const HJStencil *st, void
   h->shape   = st->shape == HJ_BOX;
   h->sdim    = st->dim == 3 ? 2 : 1;
   h->tdim    = 3 - h->sdim;
+  for (int d = 0; d < st->dim; d++) h->period[d] = HJGridPeriod(grid, d);
   PetscCall(HJHostRefresh(h, st));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,10 +156,7 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   limits->slab[1] = limits->slab[2] = 1;
   limits->in_place = limits->large = limits->from_zero = 0;
   limits->ghosts                                       = (PetscBool)(h->st.dim > 1); /* a line lies in one array */
-  limits->wraps                                        = PETSC_FALSE;
-  for (PetscInt d = 0; d < h->st.dim - 1; d++)
-    if (h->grid.periodic[d]) PetscFunctionReturn(PETSC_SUCCESS);
-  limits->wraps = (PetscBool)(limits->ghosts && HJGridIsWrapped(&h->grid));
+  limits->wraps                                        = (PetscBool)(limits->ghosts && HJGridIsWrapped(&h->grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,17 +281,18 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   }
 }
 
-/* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it */
+/* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it. Coefficients are those of the period */
 static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
 {
-  const HJBox     *box = &h->st.box;
-  const PetscCount at  = HJBoxIndex(box, p[0], p[1], p[2]);
+  const HJBox     *box  = &h->st.box;
+  const PetscInt   q[2] = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])};
+  const PetscCount at   = HJBoxIndex(box, p[0], q[0], q[1]);
 
   r->b = HJSweepLine(s, h->st.dim, s->b, s->bghost, p);
   r->w = s->w[j];
   if (h->st.storage == HJ_DICTIONARY) {
     r->c = h->table + (PetscCount)j * h->st.nrows * (1 + h->st.nslots);
-    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(p[2] - box->lo[2]) * HJBoxWidth(box, 1) + (p[1] - box->lo[1]), at, zero);
+    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(q[1] - box->lo[2]) * HJBoxWidth(box, 1) + (q[0] - box->lo[1]), at, zero);
   } else {
     r->dinv = h->st.dinv + at;
     for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
@@ -308,6 +309,25 @@ static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j,
   return bl->ring + (PetscCount)(j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines * bl->ld;
 }
 
+/* The points of a line from lo to hi on, no farther than the end of the period that they lie in; p[0] is where they are in it */
+static PetscInt HJHostSegment(const HJHost *h, const HJSweep *s, PetscInt lo, PetscInt hi, PetscInt p[3])
+{
+  const PetscInt n = s->wraps[0] ? h->period[0] : 0;
+
+  p[0] = lo;
+  if (!n) return hi - lo;
+  p[0] = HJPeriodWrap(n, lo);
+  return PetscMin(hi - lo, n - p[0]);
+}
+
+/* What is beside the ends of a line that is a whole period in x */
+static void HJBlockClose(const HJBlock *bl, PetscScalar *line, PetscInt n)
+{
+  if (!bl->whole[0]) return;
+  line[-1] = line[n - 1];
+  line[n]  = line[0];
+}
+
 /* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
 static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt plane)
 {
@@ -315,11 +335,14 @@ static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, Pe
   PetscScalar *to = HJBlockPlane(h, bl, 0, plane) + HJ_HOST_PAD;
   PetscInt     p[3];
 
-  p[0]       = l->lo[0];
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += bl->ld) {
-    p[h->tdim] = t;
-    memcpy(to, HJSweepLine(s, h->st.dim, s->x, s->xghost, p), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+    p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
+    for (PetscInt i = l->lo[0], n; i < l->hi[0]; i += n) {
+      n = HJHostSegment(h, s, i, l->hi[0], p);
+      memcpy(to + (i - l->lo[0]), HJSweepLine(s, h->st.dim, s->x, s->xghost, p), (size_t)n * sizeof(PetscScalar));
+    }
+    HJBlockClose(bl, to, HJBoxWidth(l, 0));
   }
 }
 
@@ -335,7 +358,8 @@ static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, const PetscScala
   }
   for (int dy = -1; dy <= 1; dy++) {
     const PetscBool  inside = (PetscBool)(t + dy >= h->grid.domain.lo[1] && t + dy < h->grid.domain.hi[1]);
-    const PetscCount at     = (PetscCount)(t + dy - lo) * bl->ld + skip;
+    const PetscInt   line   = bl->whole[1] ? HJPeriodWrap(h->period[1], t + dy) : t + dy;
+    const PetscCount at     = (PetscCount)(line - lo) * bl->ld + skip;
 
     for (int i = 0; i < 3; i++) r->x[3 * i + dy + 1] = inside && planes[i] ? planes[i] + at : zero;
   }
@@ -348,19 +372,37 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
   const PetscBool    zero      = (PetscBool)(j == 1 && !s->x);
   const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane),
                                   HJBlockPlane(h, bl, j - 1, plane + 1)};
-  PetscScalar       *to        = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
-  const PetscInt     skip      = l->lo[0] - bl->level[0].lo[0] + HJ_HOST_PAD;
+  PetscScalar       *ring      = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
   PetscInt           p[3];
   HJHostRow          r = {0}; /* there are lines that a shape does not have */
 
-  p[0]       = l->lo[0];
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
-    p[h->tdim] = t;
-    r.n        = HJBoxWidth(l, 0);
-    r.y        = to ? to + (PetscCount)(t - bl->level[0].lo[h->tdim]) * bl->ld + skip : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
-    HJBlockSetLines(h, bl, planes, p[0], t, &r);
-    HJHostLine(h, s, j - 1, p, zero, &r);
+    PetscScalar *line = ring ? ring + (PetscCount)(t - bl->level[0].lo[h->tdim]) * bl->ld + HJ_HOST_PAD : NULL;
+
+    p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
+    for (PetscInt i = l->lo[0], n; i < l->hi[0]; i += n) {
+      n   = HJHostSegment(h, s, i, l->hi[0], p);
+      r.n = n;
+      r.y = line ? line + (i - bl->level[0].lo[0]) : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
+      HJBlockSetLines(h, bl, planes, i, t, &r);
+      HJHostLine(h, s, j - 1, p, zero, &r);
+    }
+    if (line) HJBlockClose(bl, line, HJBoxWidth(l, 0));
+  }
+}
+
+/* The levels of a block. A period that it has as a whole does not grow */
+static void HJBlockSetLevels(const HJHost *h, const HJSweep *s, const HJBox *block, HJBlock *bl)
+{
+  for (int d = 0; d < 2; d++) bl->whole[d] = (PetscBool)(s->wraps[d] && HJBoxWidth(block, d) == h->period[d]);
+  for (PetscInt j = 0; j <= s->count; j++) {
+    bl->level[j] = HJGridGrow(&h->grid, block, s->count - j);
+    for (int d = 0; d < 2; d++) {
+      if (!bl->whole[d]) continue;
+      bl->level[j].lo[d] = block->lo[d];
+      bl->level[j].hi[d] = block->hi[d];
+    }
   }
 }
 
@@ -382,7 +424,7 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
   PetscCount     size;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
+  HJBlockSetLevels(h, s, block, &bl);
   HJBlockLayout(h, &bl);
   size = (PetscCount)k * 3 * bl.nlines * bl.ld + bl.ld;
   PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
@@ -609,20 +651,21 @@ static const HJMultigridOps HJMultigridHost = {
 };
 
 const HJBackendOps HJBackendHost = {
-  .name              = "host",
-  .mtype             = PETSC_MEMTYPE_HOST,
-  .create            = HJHostCreate,
-  .refresh           = HJHostRefresh,
-  .limits            = HJHostLimits,
-  .kernels           = HJHostNameKernels,
-  .check_tile        = HJHostCheckTile,
-  .sweep             = HJHostSweep,
-  .absolute          = HJHostBackendAbsolute,
-  .alloc             = HJHostAlloc,
-  .free              = HJHostFree,
-  .copy              = HJHostCopy,
-  .destroy           = HJHostDestroy,
-  .product           = HJHostProduct,
-  .product_transpose = HJHostProductTranspose,
-  .multigrid         = &HJMultigridHost,
+  .name               = "host",
+  .mtype              = PETSC_MEMTYPE_HOST,
+  .wraps_coefficients = PETSC_TRUE,
+  .create             = HJHostCreate,
+  .refresh            = HJHostRefresh,
+  .limits             = HJHostLimits,
+  .kernels            = HJHostNameKernels,
+  .check_tile         = HJHostCheckTile,
+  .sweep              = HJHostSweep,
+  .absolute           = HJHostBackendAbsolute,
+  .alloc              = HJHostAlloc,
+  .free               = HJHostFree,
+  .copy               = HJHostCopy,
+  .destroy            = HJHostDestroy,
+  .product            = HJHostProduct,
+  .product_transpose  = HJHostProductTranspose,
+  .multigrid          = &HJMultigridHost,
 };
