@@ -80,6 +80,7 @@ PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
     *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b && !level->borrows) + (level->r != NULL));
     if (level->residual) *bytes += points * sizeof(PetscScalar);
   }
+  if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);
   if (mg->gather) PetscCall(HJMGGatherBytes(mg->gather, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

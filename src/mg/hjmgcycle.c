@@ -31,7 +31,7 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
 }
 
 /* A cycle of a matrix whose rows are scaled is that of D^-1 A for D^-1 b, and its transpose D^-T times what the cycle makes of b */
-PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
 {
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
@@ -54,6 +54,33 @@ PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
     PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
     PetscCall(VecCopy(mg->masked, x));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the levels are symmetric a transposed cycle is HJ_MG_APPLY on them */
+static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
+{
+  const PetscBool inside  = (PetscBool)(((PC_HJMG *)pc->data)->inside != NULL);
+  Vec             inner_b = b, inner_x = x;
+
+  PetscFunctionBegin;
+  if (inside) PetscCall(HJMGInsideEnter(pc, transposed, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, &inner_b, &inner_x));
+  PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
+  if (inside) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, kind, (PetscBool)(kind == HJ_MG_TRANSPOSED), b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRunTurned(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +171,7 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
    Rotated cycles: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle. Its residual,
    which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own, and is that of x
 */
-PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it)
 {
   PC_HJMG   *mg    = (PC_HJMG *)pc->data;
   HJMGLevel *level = &mg->level[0];
@@ -160,7 +187,8 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, Pets
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
   if (zero) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
-  PetscCall(HJMGTestResidual(pc, ksp, 0));
+  if (first) PetscCall(HJMGTest(ksp, 0, *first));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0));
   if (ksp->reason || !its) {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,7 +241,7 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
   PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
   if (mg->level[0].A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) same = PETSC_TRUE; /* see HJMGFollow() */
   if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
-  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale);
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && (!mg->inside || mg->nlevels > 1));
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
@@ -225,7 +253,8 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (rotated) {
-    PetscCall(HJMGSolveRotated(pc, mg->ksp, b, x, its, zero, outits));
+    if (mg->inside) PetscCall(HJMGInsideSolve(pc, b, x, its, zero, outits));
+    else PetscCall(HJMGSolveRotated(pc, mg->ksp, b, x, its, zero, NULL, outits));
   } else {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscCall(HJMGSolve(pc, b, x, its, zero, outits));
