@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Grids as programs write them, solved by hjmg in as many iterations as those that the headline is measured on: boundary points that are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "Grids as programs write them, beside those that the headline is measured on: problems whose boundary points are\n\
 rows of the diagonal alone, periodic ones, any number of points. Each row names what the program has, beside the same without.\n\
   -cases <walls2d,walls3d,periods2d,periods3d,sizes2d,sizes3d>   comma-separated; run in this order\n\

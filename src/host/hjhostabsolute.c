@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, one neighbour at a time. Used in
    set-up alone.
@@ -131,7 +132,7 @@ static void HJAbsolutePiece(const HJAbsolute *a, const HJSweep *s, const PetscIn
 
   for (int d = 0; d < 3; d++) here[d] = d < 2 && s->wraps[d] ? HJPeriodWrap(a->period[d], q[d]) : q[d];
   if (xat) x = xat + ((PetscCount)off[2] * HJBoxWidth(&s->box, 1) + off[1]) * HJBoxWidth(&s->box, 0) + off[0] + lo;
-  else if (s->x) x = HJSweepLine(s, st->dim, s->x, s->xghost, here);
+  else if (s->x) x = HJSweepLine(s, st->dim, 1, s->x, s->xghost, here);
   if (a->skew) {
     const PetscInt own[3] = {p[0] + lo, p[1], p[2]};
 
@@ -159,7 +160,7 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
 {
   const HJStencil   *st     = a->st;
   const PetscCount   at     = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar *x      = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : a->ones;
+  const PetscScalar *x      = s->x ? HJSweepLine(s, st->dim, 1, s->x, s->xghost, p) : a->ones;
   const PetscBool    in_one = (PetscBool)(s->x && !s->ghosts && !s->wraps[0] && !s->wraps[1]);
   PetscScalar        sum[HJ_CHUNK], scale[HJ_CHUNK];
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Boundary points whose rows are a diagonal alone, in the outermost layers of the finest grid: their unknowns are b / d, and all grids are
    those of the points inside, as if the layers had not been there. Decides whether that is done; which layers there are is the operator
@@ -320,7 +321,7 @@ PetscErrorCode HJMGInsideSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero
     PetscCall(VecNorm(mg->residual, NORM_2, &norm));
   }
   PetscCall(HJMGInsideEnter(pc, PETSC_FALSE, zero, b, x, &inner_b, &inner_x));
-  PetscCall(HJMGSolveRotated(pc, mg->ksp, inner_b, inner_x, its, zero, differs ? &norm : NULL, it));
+  PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, inner_b, inner_x, its, zero, differs ? &norm : NULL, it));
   if (*it) PetscCall(HJMGInsideLeave(pc, PETSC_FALSE, b, x));
   else if (zero) PetscCall(VecSet(x, 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);

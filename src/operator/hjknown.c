@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Outermost layers whose rows are a diagonal alone: layer after layer, as long as all points of one are so. Surfaces alone are looked at.
 */

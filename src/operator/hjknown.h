@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows that are a diagonal alone, in the outermost layers of a grid, as boundary points often have them: their unknowns are b / d, and what
    is left is the matrix of the points inside. Finds the layers; decides nothing else.

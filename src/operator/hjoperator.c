@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What an operator is made of: stencil, backend, limits that all ranks keep to, frames for each depth of halo; what new values make anew.
    Decides none of it: the matrix, plan and backend do.
@@ -50,7 +51,7 @@ static PetscErrorCode HJOperatorGetLimits(HJOperator *op)
 /* Points that the coefficients reach beyond the rank's own */
 static PetscInt HJOperatorPad(const HJGrid *grid, PetscInt overlap, const HJBackendOps *ops)
 {
-  return overlap < 0 && grid->dim > 1 && ops->wraps_coefficients && HJGridIsWrapped(grid) ? 0 : HJPlanPad(grid, overlap);
+  return overlap < 0 && grid->dim > 1 && grid->dof == 1 && ops->wraps_coefficients && HJGridIsWrapped(grid) ? 0 : HJPlanPad(grid, overlap);
 }
 
 PetscErrorCode HJOperatorCreateFromStencil(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3],
@@ -106,7 +107,7 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid) && !f->regions.wraps) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
-    for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->buffer[i]));
+    for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, op->grid.dof * f->regions.size, &f->buffer[i]));
   }
   f->next = op->frames; /* not before: what is half made must not be found again */
   *out = op->frames = f;
@@ -166,6 +167,10 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   pad = HJOperatorPad(&grid, overlap, ops);
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
+  if (grid.dof > 1 && ops != &HJBackendHost) {
+    PetscCall(PetscSNPrintf(why, len, "%" PetscInt_FMT " degrees of freedom at a point are for the host backend", grid.dof));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, pad, reader, is_box, measures ? &measured : NULL, &st, why, len));
   else PetscCall(HJStencilCreate(A, da, &grid, pad, reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The rows of a stencil matrix at the points inside layers whose rows are known, as a matrix on the grid of these points. What leads out of
    it is left out, so that rows which differ there alone are one.
