@@ -60,7 +60,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
    take HJ_MG_PART of the work on the finest grid, but not more than HJ_MG_K_MOST, nor than a side has points. In 3D, where sweeps over
    27 points cost more, it has twice as many as its points are apart, counted in points of the finest grid, but not more than
    HJ_MG_K_MOST_3D. Where the share is larger than HJ_MG_ROUGHER it has twice these numbers. Where the finest grid itself is rough at a
-   larger share of its points than HJ_MG_ROUGH_FINEST no grid has more subiterations, as those of the finest are too few then
+   larger share of its points than HJ_MG_ROUGH_FINEST, or the next one than HJ_MG_ROUGHER, others take their place, see HJMGRoughSweeps()
 */
 #define HJ_MG_ROUGH        0.3
 #define HJ_MG_ROUGHER      0.6
@@ -212,7 +212,7 @@ typedef struct {
   PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
   PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
   MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
+  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
   PetscBool converted;     /* A of the finest level is a copy of the matrix */
