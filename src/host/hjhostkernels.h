@@ -37,6 +37,15 @@ typedef struct {
   PetscScalar       *sum;
 } HJHostPath;
 
+/* Lines abreast: from one point of theirs to the next are step numbers. r becomes T^-1 r, x NULL or x + w T^-1 r */
+typedef struct {
+  PetscInt           count, abreast;
+  PetscCount         step;
+  PetscReal          w;
+  const PetscScalar *c, *m;
+  PetscScalar       *r, *x;
+} HJHostBundle;
+
 /* Indexed by shape, dimension - 1 */
 typedef struct {
   HJHostRowFn constant[2][3]; /* all points use the row at c */
@@ -51,6 +60,7 @@ typedef struct {
   void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                          PetscScalar to[]);
   void (*path_add)(const HJHostPath *);
+  void (*lines)(const HJHostBundle *);
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
   /* Of n points of a line, for bounds: sum += |a| x; sum += a[index] x; y = x + |scale| sum, whose largest y / x is returned (infinity
      where one is no finite number or scale is 0) and whose y / x are left in sum */
@@ -74,6 +84,10 @@ PETSC_INTERN PetscErrorCode       HJHostGalerkinVariable(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostJump(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationFill *);
+PETSC_INTERN PetscErrorCode       HJHostLinesCreate(const HJGrid *, PetscInt d, HJLines *);
+PETSC_INTERN PetscErrorCode       HJHostLinesDestroy(HJLines *);
+PETSC_INTERN PetscErrorCode       HJHostLinesFactor(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
+PETSC_INTERN PetscErrorCode       HJHostLinesSolve(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

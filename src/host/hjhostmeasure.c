@@ -24,12 +24,15 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
 static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const PetscReal above[3], PetscReal n, HJMeasureRatios *r)
 {
   PetscReal most[3], strongest = 0.0;
+  PetscInt  which = 0, largest = 0;
 
   for (PetscInt d = 0; d < dim; d++) {
     const PetscReal lo = PetscAbsReal(below[d]), hi = PetscAbsReal(above[d]);
+    const PetscReal least = lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : PetscMax(lo, hi);
 
-    most[d]   = PetscMax(lo, hi);
-    strongest = PetscMax(strongest, lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : most[d]);
+    most[d] = PetscMax(lo, hi);
+    if (least > strongest) which = d;
+    strongest = PetscMax(strongest, least);
   }
   for (PetscInt d = 0; d < dim; d++) {
     PetscReal limit = HJ_MEASURE_RATIO * most[d];
@@ -38,7 +41,9 @@ static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const Pet
     if (!(most[d] > 0.0) || !(strongest > limit)) continue;
     for (limit *= 4; s < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) s++;
     r->weaker[d][s] += n;
+    largest = PetscMax(largest, s);
   }
+  if (largest > 1) r->strongest[which] += n;
   r->points += n;
 }
 
