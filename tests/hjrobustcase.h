@@ -1,6 +1,6 @@
 /*
-   Problems whose strong direction is another one in another part of the grid, or which have walls inside: finite volumes on stretched grids,
-   oceans with land, layers, points of random conductance. Every coupling depends on global coordinates alone.
+   Problems whose strong direction is another one in another part of the grid, or which have walls inside: finite volumes on stretched
+   grids, oceans with land, layers, points of random conductance. Every coupling depends on global coordinates alone.
 */
 #pragma once
 

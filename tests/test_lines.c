@@ -1,6 +1,7 @@
 /* ranks: 1 2 4 */
 /*
-   The smoother of PCHJMG by lines: solves along lines and bounds of their eigenvalues, symmetric cycles, what auto chooses, what is refused.
+   The smoother of PCHJMG by lines: solves along lines and bounds of their eigenvalues, symmetric cycles, what auto chooses, what is
+   refused.
 */
 #include "hjmgcase.h"
 #include "hjcapture.h"
@@ -70,8 +71,8 @@ static PetscErrorCode Apply(const HJLines *l, Mat A, PetscScalar *work, Vec x, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank. Where all couplings are along the lines T is A. Else the largest value that steps of the power method find is below the bound,
-   and not far below it */
+/* On one rank. Where all couplings are along the lines T is A. Else the largest value that steps of the power method find is below the
+   bound, and not far below it */
 static PetscErrorCode TestSolve(const Lines *p)
 {
   DM                    da;
@@ -133,7 +134,8 @@ static PetscErrorCode TestSolves(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A cycle M is symmetric: (u, M v) is (v, M u), also of M^T. New values in a matrix change no iteration. Lines that end at ranks take more */
+/* A cycle M is symmetric: (u, M v) is (v, M u), also of M^T. New values in a matrix change no iteration. Lines that end at ranks take
+   more */
 static PetscErrorCode TestCycle(const Robust *p, PetscInt k, PetscMPIInt size)
 {
   DM          da;

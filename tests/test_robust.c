@@ -1,8 +1,8 @@
 /* ranks: 1 2 4; long: 1 */
 /*
-   Iterations of CG with PCHJMG on grids whose strong direction is another one in another part, and with walls inside. -print gives a table of
-   iterations and seconds of CPU of set-up and solve in place of checks, with -npcs 3 beside BoomerAMG and GAMG; -only takes one line of it,
-   -finer multiplies the points of a side.
+   Iterations of CG with PCHJMG on grids whose strong direction is another one in another part, and with walls inside. -print gives a table
+   of iterations and seconds of CPU of set-up and solve in place of checks, with -npcs 3 beside BoomerAMG and GAMG; -only takes one line of
+   it, -finer multiplies the points of a side.
 */
 #include "hjrobustcase.h"
 

@@ -1,6 +1,6 @@
 /*
-   Lines on the host: factors, and solves of many lines abreast. Along x lines of a block of HJ_LINES_ABREAST are turned, so that one number of
-   each lies beside another; their factors are kept so.
+   Lines on the host: factors, and solves of many lines abreast. Along x lines of a block of HJ_LINES_ABREAST are turned, so that one number
+   of each lies beside another; their factors are kept so.
 */
 #include "core/hjlines.h"
 #include "hjhostkernels.h"
@@ -131,8 +131,8 @@ static PetscBool HJLinesEliminate(const HJBundles *b, PetscCount at, PetscInt q,
   return PETSC_TRUE;
 }
 
-/* The largest sum of a row of |T^-1| R on line q of a bundle, or more; sum: those of R, overwritten. The inverse of a tridiagonal matrix with
-   positive pivots is at most that of the one with minus the sizes of what is beside its diagonal, which has the same pivots */
+/* The largest sum of a row of |T^-1| R on line q of a bundle, or more; sum: those of R, overwritten. The inverse of a tridiagonal matrix
+   with positive pivots is at most that of the one with minus the sizes of what is beside its diagonal, which has the same pivots */
 static PetscReal HJLinesLargest(const HJBundles *b, PetscCount at, PetscInt q, const HJLines *l, PetscScalar *sum)
 {
   const PetscScalar *m = l->m + at + q, *c = l->c + at + q;

@@ -1,6 +1,6 @@
 /*
-   A smoother by lines: subiterations x <- x + w T^-1 (b - A x), T the tridiagonal part of A along a direction, some of a direction after those
-   of another one. Decides which levels have it, and in which directions.
+   A smoother by lines: subiterations x <- x + w T^-1 (b - A x), T the tridiagonal part of A along a direction, some of a direction after
+   those of another one. Decides which levels have it, and in which directions.
 */
 #include "hjmg.h"
 #include "core/hjlines.h"
@@ -14,8 +14,8 @@ struct _n_HJMGLines {
   PetscScalar        *work;
 };
 
-/* Subiterations along a direction, before and after a correction, by dimension: with 1 in 2D CG takes 6 iterations where the strong direction
-   turns by 1e3, with 2 it takes 4 in more time */
+/* Subiterations along a direction, before and after a correction, by dimension: with 1 in 2D CG takes 6 iterations where the strong
+   direction turns by 1e3, with 2 it takes 4 in more time */
 static const PetscInt HJMGLinesK[3] = {1, 1, 2};
 /* Where HJCoarsenTurns() is at least so much lines take less time than the subiterations of points that do as well. In 3D points do */
 #define HJ_MG_LINES_TURNS 1.0
@@ -53,8 +53,8 @@ static PetscInt HJMGLinesDirections(const PC_HJMG *mg, const HJMGLevel *level, P
   return n;
 }
 
-/* Whether lines are to smooth a level. Where they would end at other ranks, or where a period closes, the strong couplings that they leave out
-   there take 4 times as many iterations, and auto takes points */
+/* Whether lines are to smooth a level. Where they would end at other ranks, or where a period closes, the strong couplings that they leave
+   out there take 4 times as many iterations, and auto takes points */
 static PetscBool HJMGLinesWanted(const PC_HJMG *mg, const HJMGLevel *level)
 {
   const HJGrid *grid = &level->op->grid;
@@ -67,9 +67,9 @@ static PetscBool HJMGLinesWanted(const PC_HJMG *mg, const HJMGLevel *level)
 
 /*
    A bound of the eigenvalues of T^-1 A where A is symmetric and not negative: if the lines have p colours, and no two lines of a colour are
-   coupled, A is at most p times the blocks of the colours, which are T. Stars have 2, boxes 2 for each direction across, 3 where a period is
-   an odd number of points, and twice as many where lines are cut into the parts of ranks. Where a line closes to a period A has more in its
-   block than T
+   coupled, A is at most p times the blocks of the colours, which are T. Stars have 2, boxes 2 for each direction across, 3 where a period
+   is an odd number of points, and twice as many where lines are cut into the parts of ranks. Where a line closes to a period A has more in
+   its block than T
 */
 static PetscReal HJMGLinesColours(const HJMGLevel *level, PetscInt d)
 {

@@ -5,11 +5,11 @@
 
    hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
    hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
-   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
-   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
-   hjorder.c sorts the rows of a subdomain.
+   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
+   events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
+   sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
+   rounding. Matrices that want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves
+   rows of zeros alone, hjorder.c sorts the rows of a subdomain.
 */
 #pragma once
 
@@ -362,8 +362,8 @@ PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
 /* hjlines.c. Collective. Makes the lines of a level with the values that it has now, where it is to be smoothed by lines, else none */
 PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
-/* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other order. r
-   is overwritten */
+/* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
+   order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
 /* Bytes of their factors on this rank; NULL: 0 */
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);

@@ -7,11 +7,12 @@
 /* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
 #define HJ_LAST_STEPS 1024
 
-/* A direction is halved where it is not much weaker than the strongest one at so many points, as a share of the points of the direction where
-   these are most */
+/* A direction is halved where it is not much weaker than the strongest one at so many points, as a share of the points of the direction
+   where these are most */
 #define HJ_COARSEN_WANTED 0.8
 
-/* Points that are a smaller share of all make no direction, however large the ratios are there: ends of a domain with coefficients that jump */
+/* Points that are a smaller share of all make no direction, however large the ratios are there: ends of a domain with coefficients that
+   jump */
 #define HJ_COARSEN_FEW 0.05
 
 static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)
