@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Problems whose strong direction is another one in another part of the grid, or which have walls inside: finite volumes on stretched
    grids, oceans with land, layers, points of random conductance. Every coupling depends on global coordinates alone.

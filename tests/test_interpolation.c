@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Interpolation with coefficients from the rows of a matrix: they are those of the definition, the same on any ranks and backend; its

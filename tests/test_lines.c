@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    The smoother of PCHJMG by lines: solves along lines and bounds of their eigenvalues, symmetric cycles, what auto chooses, what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4; long: 1 */
 /*
    Iterations of CG with PCHJMG on grids whose strong direction is another one in another part, and with walls inside. -print gives a table

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation coefficients from the rows of a matrix (black box multigrid, Dendy 1982), as columns of the interpolation, and Galerkin
    products with them. What a coarse point's column and a coarse entry are is defined here, for the host and for devices. Decides nothing.

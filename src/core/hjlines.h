@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The tridiagonal part T of a symmetric matrix along the lines of a direction, factored: what a smoother by lines solves with. Lines are
    those of a rank's own points, and end where its neighbours' begin. Decides nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How strongly the points of a grid are coupled in each direction, and what the last point of a direction has of the one before: what a
    coarser grid is chosen by. Decides nothing.

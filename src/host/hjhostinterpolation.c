@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation with coefficients of its own at every point, its transpose, these coefficients, and Galerkin products with them, on the
    host.

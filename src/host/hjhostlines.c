@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Lines on the host: factors, and solves of many lines abreast. Along x lines of a block of HJ_LINES_ABREAST are turned, so that one number
    of each lies beside another; their factors are kept so.

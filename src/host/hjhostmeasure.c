@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of a grid's points by direction. Inner points that share a row are measured once for all of them, others a piece of a line at a
    time, and those at the ends of the domain one by one.

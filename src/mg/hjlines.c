@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A smoother by lines: subiterations x <- x + w T^-1 (b - A x), T the tridiagonal part of A along a direction, some of a direction after
    those of another one. Decides which levels have it, and in which directions.

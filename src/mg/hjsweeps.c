@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The subiterations of each level: how many there are before and after a correction, and which polynomial their weights belong to. A table
    says it, and two corrections by what was measured of the level; or the user has said it.

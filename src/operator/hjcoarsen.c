@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarser grids: a direction is halved where its couplings are about as strong as the strongest ones, for only there errors are smooth
    after point relaxation. Coarse points are those of even number.
 */
 #include "hjcoarsen.h"
+#include "stencil/hjstencil.h"
 
 /* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
 #define HJ_LAST_STEPS 1024
@@ -104,6 +106,35 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
   PetscFunctionBegin;
   PetscCall(ops->multigrid->measure(&m));
   PetscCall(HJCoarsenTake(comm, grid, &m, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The components' last points that hang have one coefficient, their mean, as they have one interpolation */
+PetscErrorCode HJCoarsenMeasureSystem(Mat A, DM da, HJCoarsening *c, char saddle[], char reason[], size_t len)
+{
+  HJGrid       grid;
+  HJMeasure   *m;
+  HJCoarsening one;
+  PetscInt     coupled = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  PetscCall(HJGridCreate(da, &grid));
+  PetscCall(PetscMalloc1(grid.dof, &m));
+  PetscCall(HJStencilMeasureSystem(A, da, &grid, m, saddle, reason, len));
+  for (PetscInt l = 0; l < grid.dof && !reason[0]; l++) {
+    PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)A), &grid, &m[l], &one));
+    c->others = PetscMax(c->others, one.others);
+    if (one.others == 0.0) continue;
+    coupled++;
+    for (int d = 0; d < 3; d++) {
+      c->strength[d] = coupled == 1 ? one.strength[d] : PetscMin(c->strength[d], one.strength[d]);
+      c->last[d] += one.last[d];
+    }
+  }
+  for (int d = 0; d < 3; d++) c->last[d] = PetscFloorReal(c->last[d] / PetscMax(coupled, 1) * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
+  HJCoarsenChoose(&grid, c);
+  PetscCall(PetscFree(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation with coefficients of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
    coarse ones, or one coarse point. Both are bound by memory and read each coefficient once. Set-up's kernels, coefficients and Galerkin
