@@ -154,7 +154,6 @@ static inline PETSC_UNUSED PetscErrorCode RunCase(const Case *c, KSPType type, P
 
   PetscFunctionBegin;
   *s = (Solve){NULL};
-  if (HasNaN(c->end)) PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCall(MakeSystem(c, &sys));
   PetscCall(MakeSolver(c, &sys, type, &ksp));
   PetscCall(KSPSetResidualHistory(ksp, s->norms, MOST_NORMS, PETSC_TRUE));
@@ -169,7 +168,6 @@ static inline PETSC_UNUSED PetscErrorCode RunCase(const Case *c, KSPType type, P
   if (c->words) PetscCall(ObjectViewHolds((PetscObject)ksp, PETSC_VIEWER_DEFAULT, c->words, &s->holds));
   PetscCall(PetscObjectReference((PetscObject)sys.x));
   s->x = sys.x;
-  if (HasNaN(c->end)) PetscCall(PetscFPTrapPop());
   PetscCall(KSPDestroy(&ksp));
   PetscCall(DestroySystem(&sys));
   PetscFunctionReturn(PETSC_SUCCESS);
