@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Systems, solves and their comparison that the tests of src/ksp share.
 */

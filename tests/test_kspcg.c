@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    KSPHJCG beside KSPCG: answers, histories, reasons, null spaces, monitors, norms, what it leaves to KSPCG and says of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    KSPHJRICHARDSON beside KSPRICHARDSON, its fast way and the loop that a monitor makes it go through: answers, histories, reasons, null

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """A model of a cycle of hjmg on several GPUs, beside what was measured, and what it says of more GPUs than were measured.
 
 Usage: model.py [RESULTS [LATENCY BANDWIDTH]]

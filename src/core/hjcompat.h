@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Differences between PETSc 3.18 and 3.26, and what this library refuses to be built with. Nothing else tests the version.
 */

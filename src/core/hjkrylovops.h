@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The part of the backend table that a Krylov method needs: vectors and sums in one pass over memory.
 */

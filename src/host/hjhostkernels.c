@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The makefile builds this file once for each instruction set (HJ_ISA), hjhost.c picks one at run time. Vectors are the compiler's
    (GCC, Clang) generic ones; every kernel is written out by its list of neighbours.
@@ -178,6 +179,69 @@ static void HJVariableZero(const HJHostRow *r)
   HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
+/* Of VECTORS vectors at a time, whose sums stay in registers. A line ends with vectors that overlap, and where it is shorter than one point
+   by point */
+#define HJ_SUM_LOOP(VECTORS, T, BEGIN, TERM, END)                                                                                          \
+  {                                                                                                                                        \
+    T s[VECTORS];                                                                                                                          \
+    for (int v = 0; v < (VECTORS); v++) s[v] = BEGIN;                                                                                      \
+    for (PetscInt t = 0; t < m; t++) {                                                                                                     \
+      const PetscScalar *q = p[t] + i;                                                                                                     \
+      for (int v = 0; v < (VECTORS); v++) s[v] TERM *HJ_SUM_AT(T, q, v);                                                                   \
+    }                                                                                                                                      \
+    for (int v = 0; v < (VECTORS); v++) END;                                                                                               \
+  }
+#define HJ_SUM_AT(T, q, v) (*(const T *)((q) + (v) * (PetscInt)(sizeof(T) / sizeof(PetscScalar))))
+#define HJ_SUM_TO(T, v)    (*(T *)(y + i + (v) * (PetscInt)(sizeof(T) / sizeof(PetscScalar))))
+#define HJ_SUM(BEGIN, TERM, END)                                                                                                           \
+  {                                                                                                                                        \
+    PetscInt i = 0;                                                                                                                        \
+    {                                                                                                                                      \
+      typedef HJVector T;                                                                                                                  \
+      for (; i + 4 * HJ_LANES <= n; i += 4 * HJ_LANES) HJ_SUM_LOOP(4, T, BEGIN, TERM, END)                                                 \
+      for (; i + HJ_LANES <= n; i += HJ_LANES) HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                         \
+      if (i < n && n >= HJ_LANES) {                                                                                                        \
+        i = n - HJ_LANES;                                                                                                                  \
+        HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                                                                \
+        i = n;                                                                                                                             \
+      }                                                                                                                                    \
+    }                                                                                                                                      \
+    {                                                                                                                                      \
+      typedef PetscScalar T;                                                                                                               \
+      for (; i < n; i++) HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                                               \
+    }                                                                                                                                      \
+  }
+
+static void HJSum(PetscInt n, PetscInt m, const PetscScalar c[], const PetscScalar *const p[], PetscScalar *y)
+{
+  HJ_SUM((T){0}, += c[t], HJ_SUM_TO(T, v) = s[v])
+}
+
+static void HJSumIndexed(PetscInt n, PetscInt m, PetscInt width, const PetscScalar c[], const unsigned char index[],
+                         const PetscScalar *const p[], PetscScalar *y)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *a   = c + (PetscCount)index[i] * width;
+    PetscScalar        sum = 0.0;
+
+    for (PetscInt t = 0; t < m; t++) sum += a[t] * p[t][i];
+    y[i] = sum;
+  }
+}
+
+static void HJSumLess(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], const PetscScalar *b,
+                      PetscScalar *y)
+{
+  HJ_SUM(HJ_SUM_AT(T, b + i, v), -= HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = s[v])
+}
+
+static void HJSumRelaxed(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], PetscReal w,
+                         const PetscScalar *x, PetscScalar *y)
+{
+  if (x) HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = HJ_SUM_AT(T, x + i, v) + w * (s[v] - HJ_SUM_AT(T, x + i, v)))
+  else HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = w * s[v])
+}
+
 static void HJAbsolute(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *restrict sum)
 {
   for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]) * x[i];
@@ -352,6 +416,10 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .variable_zero    = HJVariableZero,
   .product          = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
                        {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .sum              = HJSum,
+  .sum_indexed      = HJSumIndexed,
+  .sum_less         = HJSumLess,
+  .sum_relaxed      = HJSumRelaxed,
   .absolute         = HJAbsolute,
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,

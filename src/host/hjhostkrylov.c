@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Vectors and sums of a Krylov method in one pass: lines of a new direction are made ahead of those of its product, while both are in the
    cache. Long vectors are done part by part, so that sums of many numbers keep their digits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of a matrix of stencil coefficients with a vector, line by line. The lines around a line lie in the vector or among its ghosts;
    its first and last point, whose neighbours along the line are ghosts, are done apart.

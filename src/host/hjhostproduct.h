@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* A line of a product on the host, for those who know where the lines around it lie */
 #pragma once
 

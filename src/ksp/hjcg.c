@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    KSPHJCG: the conjugate gradients of KSPCG, with its vectors and sums in few passes over memory. A direction, its product and their sum
    are one, iterate, residual and its norm another, both sums of a preconditioned residual a third. Decides when; passes are the backend's,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: KSPs that are PETSc's own types but for solves that go through the cycles of this library's preconditioners. Decides which
    solves these are, and why the others are not. Loops and tests of the others are PETSc's; cycles and their tests are the PCs'.

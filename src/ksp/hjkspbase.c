@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Types that are PETSc's but for some operations. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    KSPHJRICHARDSON: the PC does what KSPRICHARDSON has it do, also where that goes through its own loop: with a null space, monitors, a
    user's test. Decides when, and takes the null space out of the result.

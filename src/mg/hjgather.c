@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarse levels on fewer ranks. Decides from which level on, and on how many: the last level of a PC is then handed to a PCHJMG on a part
    of the ranks, which makes the levels from there down and may do the same again. Moves vectors and coefficients by PetscSF.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The hierarchy: the finest matrix as a stencil matrix, coarser grids by coarsening by 2, interpolations, Galerkin operators. Decides how
    far a grid is coarsened; smooths nothing.
@@ -213,6 +214,8 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
+  if (da) PetscCall(HJStencilCheckOne(da, why, sizeof(why)));
+  if (why[0]) da = NULL;
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
@@ -257,15 +260,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscCall(HJMGScaleRows(pc));
   if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Stars are made of symmetric matrices alone */
-PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
-{
-  PetscFunctionBegin;
-  if (mg->stars) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -581,6 +575,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
   PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PetscReal skew;
   char      why[512];
 
   PetscFunctionBegin;
@@ -597,7 +592,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
+    PetscCall(HJMGMayScale(mg, &skew));
+    if (skew > 0.0) same = PETSC_FALSE;                               /* rows may want to be scaled */
     if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
@@ -8,8 +9,9 @@
    need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
    hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
    hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
-   hjorder.c sorts the rows of a subdomain.
+   want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak,
+   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain. hjmgsystem.c is for matrices with several unknowns a
+   point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -69,6 +71,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_PART         0.25
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
+/* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
+#define HJ_MG_TURNS          0.25
+#define HJ_MG_K_MOST_TURNING 32
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -109,6 +114,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* The hierarchy of a matrix with several unknowns a point */
+typedef struct _n_HJMGSystem *HJMGSystem;
 
 /* What was changed since the last set-up. The next one does for each of these all that it does for those before it */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
@@ -213,13 +221,14 @@ typedef struct {
   PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
-  PetscBool converted;     /* A of the finest level is a copy of the matrix */
-  Vec       scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscBool unscaled;      /* since the grids were made a scale was looked for, and does not pay */
-  Vec       mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
-  PetscInt  zero_rows;     /* how many these are */
-  HJMGSeen  seen;
-  HJMGOrder order; /* not NULL: this has the levels, and there are none here */
+  PetscBool  converted;     /* A of the finest level is a copy of the matrix */
+  Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
+  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
+  Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
+  PetscInt   zero_rows;     /* how many these are */
+  HJMGSeen   seen;
+  HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
+  HJMGSystem system; /* the same */
   /* Fewer ranks */
   HJMGGather gather;          /* not NULL: it has the last level and all below. NULL: the last level is solved on all ranks */
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
@@ -252,6 +261,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
 /* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
+/* hjskew.c. Collective. A bound of the skew part of D^-1 A, of a matrix and the operator that smooths with it */
+PETSC_INTERN PetscErrorCode HJMGMeasureSkew(Mat, DM, const HJOperator *, PetscReal *skew);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
@@ -282,8 +293,9 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
-PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
+/* hjscale.c. Collective. The skew part of D^-1 A of the finest level, as its rows have it, where scaled rows may pay: it is not known yet
+   that they do not. Else 0 */
+PETSC_INTERN PetscErrorCode HJMGMayScale(const PC_HJMG *, PetscReal *skew);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
@@ -296,6 +308,10 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
 /* hjorder.c. *made: the rows of a subdomain are in another order than the points of its DMDA, and mg->order does what the PC does */
 PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
+/* Collective. made: the matrix has several unknowns a point, and mg->system its levels; hjmgsystem.c */
+PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
+PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
+PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
 /* hjmg.c. Sets the operations of a PC that has levels of its own */
 PETSC_INTERN void HJMGSetOperations(PC);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Apply: one cycle, as many as KSPRICHARDSON asks for, or cycles until the KSP's own test stops them. What a cycle consists of is in the
    lists that set-up has made.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
    preconditioner is used again, what of it follows the matrix.
@@ -17,7 +18,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   if (!mg->nlevels || !mg->level[0].op || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) {
-    mg->unscaled = PETSC_FALSE;
+    mg->unscaled = 0.0;
     PetscCall(HJMGMakeGrids(pc));
   } else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
   mg->read = now;
@@ -266,7 +267,13 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     PetscCall(HJMGSetUpRestriction(level));
   }
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
+  if (!mg->settled && !mg->gather) {
+    PetscCall(PetscInfo(pc,
+                        "Many iterations are to be expected: the last grid, of %g points, has no coarser one (%s), and no way is known "
+                        "that solves it\n",
+                        (double)HJMGPoints(coarsest), mg->stop));
+    PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
+  }
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -325,7 +332,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  M, N;
-  PetscBool ordered;
+  PetscBool ordered, system;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(pc->pmat, &M, &N));
@@ -334,6 +341,11 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGOrderMake(pc, &ordered));
   if (ordered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscCall(HJMGSystemMake(pc, &system));
+  if (system) {
+    PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJFailureClear(pc, &mg->failure));
   PetscCall(HJMGSetUpAll(pc));
   if (HJHasFailed(&mg->failure)) PetscCall(HJMGDestroyGrids(mg)); /* the next set-up begins anew */

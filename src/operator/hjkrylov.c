@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Null spaces and the iterates of a KSP; see the header. Decides nothing.
 */

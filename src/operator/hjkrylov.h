@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the preconditioners of this library hand to the KSPs of it, by functions that they compose. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
@@ -99,6 +100,12 @@ struct _n_HJOperator {
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
   const HJSlabsOps   *slabs_ops;
 };
+
+/* Unknowns of this rank */
+static inline PetscCount HJOperatorSize(const HJOperator *op)
+{
+  return op->grid.dof * HJBoxSize(&op->grid.owned);
+}
 
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
    the way */
@@ -240,6 +247,9 @@ PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
 PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros);
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
+
+/* Collective. The rows of A as AIJ, of any type that gives rows */
+PETSC_INTERN PetscErrorCode HJCopyRows(Mat A, Mat *M);
 
 #define HJ_ESTIMATE_STEPS 30
 #define HJ_LANCZOS_STEPS  3000

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of coefficients with vectors: fills the ghosts, then calls the backend; the transposed one the other way round. Decides whether
    the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.

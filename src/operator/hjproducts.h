@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of coefficients on a grid with vectors: halo and backend put together. Knows no Mat.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
 */

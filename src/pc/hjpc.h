@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what the PC remembers, and the two operators that run its cycles. Kernels, coefficients, passes are decided in other rooms.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what
    depends on it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What users call to fill a stencil matrix without MatSetValues(): its arrays, or one row for all points.
 */
