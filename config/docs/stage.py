@@ -152,7 +152,7 @@ def manuals(stage, folder):
             name, summary, text = manual_page(roff.read())
         pages[name] = summary
         stage.write(f'manual/{name}.md', text)
-    text = '# Manual pages\n\nThe same as `man 3` after `make install`. The library also exports no other name.\n'
+    text = '# Manual pages\n\nThe same as `man 3` after `make install`.\n'
     of = {'hjmg': [], 'hjacobi': [], 'hjstencil': [], 'Solvers': []}
     for name in pages:
         of['hjmg' if 'HJMG' in name else 'Solvers' if name.startswith('KSP') else 'hjacobi' if name.startswith('PC') else 'hjstencil'].append(name)
