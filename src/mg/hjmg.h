@@ -73,7 +73,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_K_MOST_3D    16
 /* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
 #define HJ_MG_TURNS          0.25
-#define HJ_MG_K_MOST_TURNING 32
+#define HJ_MG_K_MOST_TURNING 64
 
 /* Factors and weights of lines, see hjlines.c */
 typedef struct _n_HJMGLines *HJMGLines;
