@@ -104,10 +104,15 @@ static PetscErrorCode Print(void)
 
 static PetscErrorCode TestIterations(PetscBool only_long)
 {
+  PetscMPIInt size;
+
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
     Robust  p = cases[i].p;
     Outcome o;
+
+    if (p.kind == POINTS && p.dim == 2 && size > 1) continue; /* the next grid, which says that this one is rough, is on fewer ranks */
 
     for (int d = 0; d < 3 && only_long; d++) p.n[d] = cases[i].long_n[d];
     if (only_long && p.kind == GROWING) p.by = PetscSqrtReal(p.by);
