@@ -206,15 +206,14 @@ static PetscErrorCode HJMGTellType(PC pc, DM da)
 }
 
 /* The finest grid and the matrix on it, a stencil matrix: AIJ becomes one once, here and where it has new values */
-static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
+static PetscErrorCode HJMGMakeFinestMatrix(PC pc, const HJBackendOps **ops)
 {
-  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel          *level = &mg->level[0];
-  const HJBackendOps *ops;
-  DM                  dm, da;
-  VecType             vectype;
-  char                why[512];
-  const char         *cure = "", *why_backend;
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  DM          dm, da;
+  VecType     vectype;
+  char        why[512];
+  const char *cure = "", *why_backend;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -224,9 +223,9 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  if (PetscMemTypeHost(ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
+  if (PetscMemTypeHost((*ops)->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   mg->nlevels = 1;
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &mg->converted));
@@ -245,12 +244,14 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
 /* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-  char       why[512], *lacks;
+  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel          *level = &mg->level[0];
+  const HJBackendOps *ops;
+  char                why[512], *lacks;
 
   PetscFunctionBegin;
-  PetscCall(HJMGMakeFinestMatrix(pc));
+  PetscCall(HJMGMakeFinestMatrix(pc, &ops));
+  PetscCall(HJMGLeaveKnownRows(pc, ops));
   PetscCall(HJMGTryOperator(pc, level->A, level->da, &level->op, why, sizeof(why)));
   PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
   PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
@@ -581,16 +582,17 @@ static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
-  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE, known = PETSC_TRUE;
   PetscReal skew;
   char      why[512];
 
   PetscFunctionBegin;
-  if (mg->scale || mg->mask || mg->level[0].lifted) {
+  if (mg->inside) PetscCall(HJMGInsideRefresh(pc, &known));
+  if (!known || mg->scale || mg->mask || mg->level[0].lifted) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (mg->converted) PetscCall(HJMatReadAIJ(pc->pmat, mg->level[0].da, &mg->level[0].A, why, sizeof(why)));
+  if (mg->converted && !mg->inside) PetscCall(HJMatReadAIJ(pc->pmat, mg->level[0].da, &mg->level[0].A, why, sizeof(why)));
   if (mg->level[0].A) PetscCall(HJOperatorRefresh(mg->level[0].op, mg->level[0].A, &kept));
   if (kept) PetscCall(HJMGCheckBound(mg, mg->level, mg->level[0].op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -642,6 +644,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
+  PetscCall(HJMGInsideDestroy(&mg->inside));
   PetscCall(VecDestroy(&mg->scale));
   PetscCall(VecDestroy(&mg->mask));
   PetscCall(VecDestroy(&mg->masked));

@@ -542,6 +542,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
   PetscCall(HJMGViewSteps(mg, viewer));
+  PetscCall(HJMGInsideView(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
@@ -660,7 +661,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    more. In 3D rotated cycles of symmetric matrices have no smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a
    direction is not coarsened.
 
-   Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
+   Where all rows of the outermost layers of the grid are a diagonal alone, of any value, as those of Dirichlet points are, their unknowns
+   are `b / d`, and on the CPU the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then
+   a copy. Elsewhere, and on a GPU, rows that are a diagonal alone should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
    factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
    more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes

@@ -10,8 +10,8 @@
    events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
    sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
    rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero,
-   missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain. hjmgsystem.c is for matrices with
-   several unknowns a point, whose cycle PCMG runs.
+   missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary rows
+   that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -118,6 +118,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* The points inside layers whose rows are a diagonal alone */
+typedef struct _n_HJMGInside *HJMGInside;
 
 /* The hierarchy of a matrix with several unknowns a point */
 typedef struct _n_HJMGSystem *HJMGSystem;
@@ -233,6 +236,7 @@ typedef struct {
   PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
+  HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
   HJMGSystem system; /* the same */
@@ -416,14 +420,34 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
    set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs
    are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
-/* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
-PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+/* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC. first: the norm before the first
+   cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
+PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
+                                             const PetscReal *first, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 /* Begins the sum of the squares of a vector on the finest grid */
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* The transposed cycle, where all levels are symmetric */
+PETSC_INTERN PetscErrorCode HJMGRunTurned(PC, Vec b, Vec x);
+/* hjinside.c. Leaves out layers whose rows are a diagonal alone: level 0 is then a copy, on the grid of the points inside. With backends
+   that can. Collective, as all that follow */
+PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
+/* New values of the matrix in level 0; *same is false where its layers are others */
+PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
+PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
+/* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
+PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
+PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);
+/* HJMGSolveRotated() inside, of the KSP that is being solved */
+PETSC_INTERN PetscErrorCode HJMGInsideSolve(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+PETSC_INTERN PetscErrorCode HJMGInsideView(const PC_HJMG *, PetscViewer);
+/* Of this rank, but for level 0 itself */
+PETSC_INTERN PetscReal HJMGInsideBytes(const HJMGInside);
+/* Whether the solver's products are with a matrix of another type */
+PETSC_INTERN PetscBool HJMGIsCopied(const PC_HJMG *);
 /* Levels that there are, with those on fewer ranks */
 PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);

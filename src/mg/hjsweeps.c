@@ -95,7 +95,7 @@ void HJMGChooseOperators(PC_HJMG *mg)
 {
   const HJMGLevel *level = &mg->level[0];
   const HJGrid    *grid  = &level->op->grid;
-  const PetscBool  space = (PetscBool)(grid->dim == 3), copied = (PetscBool)(mg->converted || mg->converted_above);
+  const PetscBool  space = (PetscBool)(grid->dim == 3), copied = HJMGIsCopied(mg);
   const PetscBool  arrays = (PetscBool)(level->op->stencil->storage != HJ_DICTIONARY);
   PetscBool        full;
 
