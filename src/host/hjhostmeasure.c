@@ -25,7 +25,7 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
 static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const PetscReal above[3], PetscReal n, HJMeasureRatios *r)
 {
   PetscReal most[3], strongest = 0.0;
-  PetscInt  which = 0, largest = 0;
+  PetscInt  which = 0, strong = 0; /* how many are */
 
   for (PetscInt d = 0; d < dim; d++) {
     const PetscReal lo = PetscAbsReal(below[d]), hi = PetscAbsReal(above[d]);
@@ -39,12 +39,12 @@ static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const Pet
     PetscReal limit = HJ_MEASURE_RATIO * most[d];
     PetscInt  s     = 0;
 
+    if (!(4 * limit < strongest)) strong++;
     if (!(most[d] > 0.0) || !(strongest > limit)) continue;
     for (limit *= 4; s < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) s++;
     r->weaker[d][s] += n;
-    largest = PetscMax(largest, s);
   }
-  if (largest > 1) r->strongest[which] += n;
+  if (strong == 1 && dim > 1) r->alone[which] += n;
   r->points += n;
 }
 

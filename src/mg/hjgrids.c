@@ -120,6 +120,7 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
     PetscCall((*get)(level->A, ops->mtype, &a));
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
+  if (c->split >= 0) PetscCall(HJMGLinesSplit(mg, level, c));
   if (mg->base || level > mg->level) PetscFunctionReturn(PETSC_SUCCESS);
   mg->definite       = (PetscBool)(level->op->stencil->gershgorin <= 2.0 + HJ_MG_DEFINITE_SLACK);
   mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);

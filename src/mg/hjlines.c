@@ -16,8 +16,9 @@ struct _n_HJMGLines {
 };
 
 /* Subiterations along a direction, before and after a correction, by dimension: with 1 in 2D CG takes 6 iterations where the strong
-   direction turns by 1e3, with 2 it takes 4 in more time */
+   direction turns by 1e3, with 2 it takes 4 in more time. Where a direction is split its lines alone smooth, and there are more */
 static const PetscInt HJMGLinesK[3] = {1, 1, 2};
+#define HJ_MG_LINES_K_SPLIT 8
 /* Where HJCoarsenTurns() is at least so much lines take less time than the subiterations of points that do as well. In 3D points do */
 #define HJ_MG_LINES_TURNS 1.0
 
@@ -37,33 +38,55 @@ PetscErrorCode HJMGLinesDestroy(HJMGLines *lines)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Directions are smoothed by lines where they are the strongest one at a larger share of the points */
+/* Whether a direction is split, and not coarsened for that */
+static PetscBool HJMGLinesIsSplit(const HJMGLevel *level)
+{
+  const HJCoarsening *c = &level->coarsening;
+
+  return (PetscBool)(c->split >= 0 && c->factor[c->split] == 1);
+}
+
+/* Directions are smoothed by lines where they are strong alone at a larger share of the points */
 #define HJ_MG_LINES_SHARE 0.01
 
-/* Directions that are the strongest somewhere. All that have points to spare where none is */
-static PetscInt HJMGLinesDirections(const PC_HJMG *mg, const HJMGLevel *level, PetscInt d[3])
+/* The direction that is split, where it is not coarsened; else those that are strong alone somewhere, or all where none is */
+static PetscInt HJMGLinesDirections(const HJMGLevel *level, PetscInt d[3])
 {
   const HJGrid          *grid = &level->op->grid;
   const HJMeasureRatios *r    = &level->coarsening.ratios;
   PetscInt               n    = 0;
 
+  if (HJMGLinesIsSplit(level)) d[n++] = level->coarsening.split;
+  for (PetscInt e = 0; e < grid->dim && !HJMGLinesIsSplit(level); e++)
+    if (grid->N[e] > 1 && r->alone[e] > HJ_MG_LINES_SHARE * r->points) d[n++] = e;
+  if (n) return n;
   for (PetscInt e = 0; e < grid->dim; e++)
-    if (grid->N[e] > 1 && r->strongest[e] > HJ_MG_LINES_SHARE * r->points) d[n++] = e;
-  for (PetscInt e = 0; e < grid->dim && !n && mg->smoother == PC_HJMG_SMOOTHER_LINES; e++)
     if (grid->N[e] > 1) d[n++] = e;
   return n;
 }
 
-/* Whether lines are to smooth a level. Where they would end at other ranks, or where a period closes, the strong couplings that they leave
-   out there take 4 times as many iterations, and auto takes points */
+/* Whether lines may smooth a level. Where they would end at other ranks, or where a period closes, the strong couplings that they leave out
+   there take 4 times as many iterations, and auto takes points */
+static PetscBool HJMGLinesMay(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  if (!level->op->ops->multigrid->lines_create || level->skew > HJ_MG_SKEW || mg->smoother == PC_HJMG_SMOOTHER_POINTS) return PETSC_FALSE;
+  return (PetscBool)(mg->smoother == PC_HJMG_SMOOTHER_LINES || (!mg->nk && !HJGridHasNeighbors(&level->op->grid)));
+}
+
+/* Whether they are to */
 static PetscBool HJMGLinesWanted(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  const HJGrid *grid = &level->op->grid;
+  if (!HJMGLinesMay(mg, level)) return PETSC_FALSE;
+  if (mg->smoother == PC_HJMG_SMOOTHER_LINES || HJMGLinesIsSplit(level)) return PETSC_TRUE;
+  return (PetscBool)(level->op->grid.dim == 2 && HJCoarsenTurns(&level->coarsening) >= HJ_MG_LINES_TURNS);
+}
 
-  if (!level->op->ops->multigrid->lines_create || level->skew > HJ_MG_SKEW) return PETSC_FALSE;
-  if (mg->smoother != PC_HJMG_SMOOTHER_AUTO) return (PetscBool)(mg->smoother == PC_HJMG_SMOOTHER_LINES);
-  if (grid->dim != 2 || mg->nk || HJGridHasNeighbors(grid)) return PETSC_FALSE;
-  return (PetscBool)(HJCoarsenTurns(&level->coarsening) >= HJ_MG_LINES_TURNS);
+PetscErrorCode HJMGLinesSplit(const PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGFindSkew(mg, level));
+  if (HJMGLinesMay(mg, level)) HJCoarsenAcrossSplit(&level->op->grid, c);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -111,7 +134,9 @@ static PetscErrorCode HJMGLinesMake(const PC_HJMG *mg, HJMGLevel *level, PetscIn
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, bound, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)level->da)));
     if (mg->definite && *bound < PETSC_MAX_REAL) *bound = PetscMin(*bound, HJMGLinesColours(level, d[l->n]));
     longest = PetscMax(longest, HJBoxWidth(&level->op->grid.owned, (int)d[l->n]));
-    w->k    = mg->nk ? mg->k[PetscMin(mg->base + (PetscInt)(level - mg->level), mg->nk - 1)] : HJMGLinesK[level->op->grid.dim - 1];
+    w->k    = mg->nk                    ? mg->k[PetscMin(mg->base + (PetscInt)(level - mg->level), mg->nk - 1)]
+              : HJMGLinesIsSplit(level) ? HJ_MG_LINES_K_SPLIT
+                                        : HJMGLinesK[level->op->grid.dim - 1];
     PetscCall(PetscMalloc1(w->k, &w->w));
     PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV4, w->k, *bound / 11, *bound, 1, w->w));
   }
@@ -131,7 +156,7 @@ PetscErrorCode HJMGLinesSetUp(const PC_HJMG *mg, HJMGLevel *level)
   PetscCheck(mg->smoother != PC_HJMG_SMOOTHER_LINES || level->skew <= HJ_MG_SKEW, PetscObjectComm((PetscObject)level->da), PETSC_ERR_SUP,
              "PCHJMG smooths symmetric matrices alone by lines: leave -pc_hjmg_smoother lines out");
   if (!HJMGLinesWanted(mg, level)) PetscFunctionReturn(PETSC_SUCCESS);
-  n = HJMGLinesDirections(mg, level, d);
+  n = HJMGLinesDirections(level, d);
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGLinesMake(mg, level, n, d));
   for (PetscInt i = 0; i < n; i++) good = (PetscBool)(good && level->lines->bound[i] < PETSC_MAX_REAL);

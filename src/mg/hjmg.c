@@ -425,6 +425,7 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
 {
   const HJCoarsening *c         = &level->coarsening;
   const HJGrid       *grid      = &level->op->grid;
+  const PetscReal     turns     = HJCoarsenTurns(c);
   PetscReal           strongest = 0.0;
 
   PetscFunctionBegin;
@@ -440,6 +441,8 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
       PetscCall(
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
+  if (turns >= HJ_MG_TURNS) PetscCall(PetscViewerASCIIPrintf(viewer, "; the strong direction turns (%.2g)", (double)turns));
+  if (PetscMemTypeDevice(level->op->ops->mtype)) PetscCall(PetscViewerASCIIPrintf(viewer, "; in the mean, a GPU does not look at points"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -73,7 +73,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_K_MOST_3D    16
 /* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
 #define HJ_MG_TURNS          0.25
-#define HJ_MG_K_MOST_TURNING 32
+#define HJ_MG_K_MOST_TURNING 64
 
 /* Factors and weights of lines, see hjlines.c */
 typedef struct _n_HJMGLines *HJMGLines;
@@ -378,7 +378,9 @@ PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* Says what to do about a matrix so unsymmetric that the subiterations of a level are not safe. Empty where they are safe */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
-/* hjlines.c. Collective. Makes the lines of a level with the values that it has now, where it is to be smoothed by lines, else none */
+/* hjlines.c. Collective. Where lines along a direction that is split are to smooth a level that was measured, it is not coarsened */
+PETSC_INTERN PetscErrorCode HJMGLinesSplit(const PC_HJMG *, HJMGLevel *, HJCoarsening *);
+/* Collective. Makes the lines of a level with the values that it has now, where it is to be smoothed by lines, else none */
 PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
 /* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
    order. r is overwritten */

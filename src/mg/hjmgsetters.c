@@ -348,8 +348,9 @@ static PetscErrorCode PCHJMGGetSmoother_HJMG(PC pc, PCHJMGSmoother *smoother)
    other order after a correction, so that the cycle is symmetric. Weights come from a guaranteed bound of the eigenvalues of T^-1 A.
 
    `PC_HJMG_SMOOTHER_AUTO` takes lines on grids of 2 dimensions whose strong direction is another one in another part of the grid, by 10
-   times and more, where no line ends at another rank. Elsewhere it takes points, and more subiterations where such directions ask for them:
-   in 3D these take less time.
+   times and more; and in 3 dimensions along one direction that is strong alone in one part and weak in another, as between layers: that one
+   is not coarsened then. No line may end at another rank. Elsewhere it takes points, and more subiterations where directions ask for them,
+   which in 3D take less time than lines along all directions.
 
    Lines are for the CPU and for symmetric matrices: with others `PC_HJMG_SMOOTHER_LINES` is an error. They end where the points of
    another rank begin, and where a period closes: where couplings are strong across such an end there are several times as many iterations.

@@ -57,6 +57,30 @@ static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
   for (int d = 0; d < 3 && !any; d++) c->factor[d] = strong[d] ? 2 : 1;
 }
 
+/* A direction that is strong alone at this share of the points, and much weaker at this share, is split */
+#define HJ_COARSEN_SPLIT 0.2
+
+/* In 3D: then the others are weak where it is strong alone, and make an even plane elsewhere */
+static PetscInt HJCoarsenFindSplit(const HJGrid *grid, const HJCoarsening *c)
+{
+  const PetscReal n = c->ratios.points;
+
+  for (int d = 0; d < 3 && grid->dim == 3 && n > 0.0; d++) {
+    PetscBool splits = (PetscBool)(HJCoarsenHasSpare(grid, d) && c->ratios.alone[d] >= HJ_COARSEN_SPLIT * n &&
+                                   n - HJCoarsenPoints(c, d, 1) >= HJ_COARSEN_SPLIT * n);
+
+    for (int e = 0; e < 3; e++)
+      if (e != d && n - HJCoarsenPoints(c, e, 1) > c->ratios.alone[d] + HJ_COARSEN_FEW * n) splits = PETSC_FALSE;
+    if (splits) return d;
+  }
+  return -1;
+}
+
+void HJCoarsenAcrossSplit(const HJGrid *grid, HJCoarsening *c)
+{
+  for (int d = 0; d < 3; d++) c->factor[d] = d != c->split && HJCoarsenHasSpare(grid, d) ? 2 : 1;
+}
+
 PetscReal HJCoarsenTurns(const HJCoarsening *c)
 {
   PetscReal turns = 0.0;
@@ -96,6 +120,7 @@ PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure 
     c->last[d]     = PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
   }
   HJCoarsenChoose(grid, c);
+  c->split = HJCoarsenFindSplit(grid, c);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,6 +15,7 @@ typedef struct {
   PetscReal       least;       /* the smallest diagonal of rows that are one alone; 0: none is */
   PetscReal       coupled;     /* the largest diagonal of the other rows */
   HJMeasureRatios ratios;
+  PetscInt        split; /* a direction that is strong at some points and weak at others, as no other one is; -1: none is so */
 } HJCoarsening;
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
@@ -35,5 +36,7 @@ PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
    0 where it is not weak; of the direction of which that is largest. Where it is not small the strong direction is another one in another
    part of the grid, and as many more subiterations reach the coarse grid there. 0 too where the backend does not look */
 PETSC_INTERN PetscReal HJCoarsenTurns(const HJCoarsening *);
+/* Coarsens the other directions, and not split, for a smoother that solves along its lines */
+PETSC_INTERN void HJCoarsenAcrossSplit(const HJGrid *, HJCoarsening *);
 /* Collective. A DMDA of every factor-th point, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
 PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);
