@@ -13,10 +13,12 @@
 #define HJACOBI_VERSION_SUBMINOR 0
 #define HJACOBI_VERSION_STRING   "0.1.0"
 
-#define PCHJACOBI     "hjacobi"
-#define PCHJMG        "hjmg"
-#define MATHJSTENCIL  "hjstencil"
-#define MATHJTRANSFER "hjtransfer"
+#define PCHJACOBI       "hjacobi"
+#define PCHJMG          "hjmg"
+#define MATHJSTENCIL    "hjstencil"
+#define MATHJTRANSFER   "hjtransfer"
+#define KSPHJRICHARDSON "hjrichardson"
+#define KSPHJCG         "hjcg"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle

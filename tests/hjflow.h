@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices that are not symmetric: rows scaled by what they stand for, skew parts of a linearisation, upwind convection.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices, solvers and the like that the tests of PCHJMG share.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A rank's grid, fields on it and a backend; sweeps of it against a plain loop over the definition in hjcore.h. No Mat, no DM: one process
    plays a rank anywhere in a domain.
@@ -267,6 +268,8 @@ static inline PETSC_UNUSED PetscErrorCode Create(const HJBackendOps *ops, const 
   t->seed = 1;
   FillGrid(c, &t->grid);
   t->st.dim     = c->dim;
+  t->st.dof     = 1;
+  t->grid.dof   = 1;
   t->st.shape   = c->shape;
   t->st.storage = c->storage;
   t->st.nslots  = HJShapeSlots(c->dim, c->shape);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Coarser grids of any number of points: the interpolation is its definition and the Galerkin product AIJ's; what is measured of a matrix,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Iterations of CG with PCHJMG where coefficients jump: interpolation from the rows of the matrix beside bilinear interpolation. -n gives

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    hjacobi works wherever jacobi does: matrices that are no stencil run through MatMult(), and PCView says why. Setters, getters, reset,
@@ -96,7 +97,7 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(DMSetUp(two));
   PetscCall(DMCreateMatrix(two, &B));
   PetscCall(MatShift(B, 3.0));
-  PetscCall(TestMatrix(B, B, two, "operator: matrix through MatMult", "dof 2"));
+  PetscCall(TestMatrix(B, B, two, "unknowns: 2 a point, 2 entries of D^-1 and 0 of neighbours", "dof 2"));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&two));
   PetscCall(MatDestroy(&A));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    One cycle of PCHJMG: it is PCMG's with PCHJACOBI on the same grids, its transpose is the transpose; the coarsest grid's inverse, coarse

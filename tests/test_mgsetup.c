@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    The set-up of PCHJMG: new values, another place, a preconditioner that is kept; its grids, options, several vectors at once, what is
@@ -286,7 +287,6 @@ static PetscErrorCode TestFields(void)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  ExpectError(SetUpWith(A, da), "two unknowns a point", "2 degrees of freedom", "-pc_type fieldsplit with hjmg for each field");
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "fields_"));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A backend's sweep() on periodic grids against a plain loop over the definition in hjcore.h.
    Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Plans: tiles own every point once, values inside a tile stay fresh as long as the definition says, passes add up, regions cover the
    owned points. once: 1
@@ -12,6 +13,7 @@ static HJGrid Grid(PetscInt dim, const PetscInt n[], unsigned sides, PetscInt mi
 
   memset(&g, 0, sizeof(g));
   g.dim       = dim;
+  g.dof       = 1;
   g.min_width = sides ? min_width : PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
     g.N[d]           = d < dim ? n[d] + 200 : 1;

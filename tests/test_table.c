@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which kernels take which operator on which GPU: the ordered table of src/cuda/backend/hjtable.cu, asserted. Arithmetic alone, so it runs
    without a GPU. A fall to the plain kernel is a failure here, not a slow run that nobody sees.
@@ -136,6 +137,7 @@ static void FillGrid(PetscInt dim, PetscInt n, HJGrid *grid)
 {
   memset(grid, 0, sizeof(*grid));
   grid->dim       = dim;
+  grid->dof       = 1;
   grid->min_width = PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) grid->N[d] = grid->owned.hi[d] = grid->domain.hi[d] = d < dim ? n : 1;
 }
@@ -146,6 +148,7 @@ static void FillStencil(PetscInt dim, HJShape shape, Kind kind, const HJGrid *gr
 
   memset(st, 0, sizeof(*st));
   st->dim     = dim;
+  st->dof     = 1;
   st->shape   = shape;
   st->storage = kind == VARIABLE ? HJ_VARIABLE : kind == SYMMETRIC ? HJ_SYMMETRIC : HJ_DICTIONARY;
   st->nslots  = HJShapeSlots(dim, shape);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    PCHJMG with matrices that are unsymmetric. Rows scaled smoothly or by jumps are found and scaled back, and take at most one iteration more

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rates of a backend's Galerkin product alone, for whoever tunes kernels: coefficient arrays of a grid to those of the next coarser
    one, and down a whole hierarchy. A few coarse points are checked against the definition first.
@@ -24,7 +25,7 @@ typedef struct {
 
 static void GalerkinGrid(PetscInt dim, PetscInt n, HJGrid *grid)
 {
-  *grid = (HJGrid){.dim = dim, .min_width = PETSC_INT_MAX};
+  *grid = (HJGrid){.dim = dim, .dof = 1, .min_width = PETSC_INT_MAX};
   for (int d = 0; d < 3; d++) grid->N[d] = grid->owned.hi[d] = grid->domain.hi[d] = d < dim ? n : 1;
 }
 

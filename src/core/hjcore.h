@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Plain data that every room shares: boxes, the grid of a rank, the stencil, a sweep, the backend table.
    Decides nothing. All coordinates are local: 0 is the first point that this rank owns in each direction.
@@ -6,7 +7,8 @@
    is what a stencil matrix stores, hjarrays.h the work on its arrays, hjtransport.h the table of a halo transport, hjreader.h that of a
    reader of matrices in device memory, hjslabops.h that of a device that sweeps slabs. hjmultigrid.h, hjtransfer.h, hjrestriction.h and
    hjgalerkin.h define what the grids of a multigrid do for one another; hjinterpolation.h interpolation by the rows of a matrix,
-   hjmeasure.h couplings and which diagonals are weak. hjcompat.h has what differs between versions of PETSc, and which PETSc is refused.
+   hjmeasure.h couplings and which diagonals are weak; hjkrylovops.h passes of a Krylov method. hjcompat.h has what differs between versions
+   of PETSc, and which PETSc is refused.
 */
 #pragma once
 
@@ -48,6 +50,7 @@ typedef struct {
   PetscBool periodic[3];
   PetscBool neighbor[3][2]; /* low and high side: another rank or a periodic image lies there */
   PetscInt  min_width;      /* smallest owned width of any rank, over directions with neighbours anywhere; else PETSC_INT_MAX */
+  PetscInt  dof;            /* unknowns of a point, which follow one another in vectors and frames */
 } HJGrid;
 
 /* Farther than any point of a rank, and an int also where PetscInt has 64 bits: a rank with as many points in one direction is refused */
@@ -104,6 +107,12 @@ typedef enum {
 
 #define HJ_MAX_ROWS 256
 
+/* An entry of the rows of a point with several unknowns: of the row of one component, the column of another at the point that a slot leads
+   to */
+typedef struct {
+  PetscInt slot, row, column;
+} HJEntry;
+
 typedef struct HJRowReader HJRowReader; /* hjreader.h */
 
 /*
@@ -118,6 +127,12 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    box is the owned points padded where there are neighbours; with HJ_SYMMETRIC it has one more layer, zero where it leaves
    the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
    side of every direction but the last.
+
+   Several unknowns a point (dof > 1, on the host): x, b are vectors of dof components, D is the point's block, and what is stored are the
+   entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours, by rows:
+
+     dictionary:  x <- x + w (D^-1 b - x - sum (D^-1 A)_o x_o),   entries in rows
+     variable:    x <- x + w (D^-1 (b - sum A_o x_o) - x),        entries in array
 */
 typedef struct {
   PetscInt           dim;
@@ -133,11 +148,17 @@ typedef struct {
   PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
   unsigned char *index;     /* [box] row of each point */
   /* [box] each, from slot 1 on; HJ_SYMMETRIC: NULL where HJShapeIsUpper() is false */
-  PetscScalar *value[HJ_MAX_SLOTS];
-  PetscBool    in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
-  PetscScalar *dinv;           /* [box] inverse diagonal */
-  PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
-  PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
+  PetscScalar  *value[HJ_MAX_SLOTS];
+  PetscBool     in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
+  PetscScalar  *dinv;           /* [box] inverse diagonal */
+  PetscReal     gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
+  PetscInt      zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
+  PetscInt      dof;            /* several unknowns a point: more than 1, and what follows is used in place of value and dinv */
+  PetscInt      ninverse, nentries;
+  HJEntry      *entry;        /* [nentries] */
+  PetscScalar **array;        /* variable: [nentries][box] */
+  PetscScalar  *blocks;       /* dictionary: [nrows][slots of a box][dof][dof] of A as it is */
+  char          singular[96]; /* which point has a block of the diagonal that has no inverse; empty: none */
 } HJStencil;
 
 /* Whether arrays hold the coefficients of a slot, and not those of the opposite one at the neighbour */
@@ -277,23 +298,24 @@ static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo
   *own_hi = own[1];
 }
 
-/* A line of x or b that starts at a point, dim directions: home is the array, ghost its ghosts */
-static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, const PetscScalar *home, const PetscScalar *const ghost[2],
-                                             const PetscInt p[3])
+/* A line of x or b that starts at a point, dim directions, dof unknowns a point: home is the array, ghost its ghosts */
+static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, PetscInt dof, const PetscScalar *home,
+                                             const PetscScalar *const ghost[2], const PetscInt p[3])
 {
   const PetscInt d   = dim - 1;
   HJBox          box = s->box;
 
-  if (!s->ghosts) return home + HJBoxIndex(&box, p[0], p[1], p[2]);
-  if (p[d] < s->ybox.lo[d]) return ghost[0] + HJBoxIndex(&box, p[0], p[1], p[2]);
+  if (!s->ghosts) return home + dof * HJBoxIndex(&box, p[0], p[1], p[2]);
+  if (p[d] < s->ybox.lo[d]) return ghost[0] + dof * HJBoxIndex(&box, p[0], p[1], p[2]);
   box.lo[d] = p[d] < s->ybox.hi[d] ? PetscMax(s->box.lo[d], s->ybox.lo[d]) : s->ybox.hi[d];
-  return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + HJBoxIndex(&box, p[0], p[1], p[2]);
+  return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + dof * HJBoxIndex(&box, p[0], p[1], p[2]);
 }
 
 typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
+typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -342,4 +364,5 @@ typedef struct {
   PetscErrorCode (*product)(const HJProduct *);
   PetscErrorCode (*product_transpose)(const HJProduct *);
   const HJMultigridOps *multigrid; /* what a cycle on several grids needs besides */
+  const HJKrylovOps    *krylov;    /* what a Krylov method does in few passes; NULL: the backend has none of it */
 } HJBackendOps;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The grid of this rank, read from a DMDA, and the boxes and ghost DMDA that follow from it.
    Decides where neighbours lie and how deep a halo may be; knows no matrix and no plan.
@@ -107,6 +108,7 @@ PetscErrorCode HJGridCreate(DM da, HJGrid *grid)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(grid, sizeof(*grid)));
   PetscCall(DMGetDimension(da, &grid->dim));
+  PetscCall(DMDAGetDof(da, &grid->dof));
   PetscCall(HJGridGetCuts(da, cut));
   grid->min_width = PETSC_INT_MAX;
   for (int d = 0; d < 3; d++) {
@@ -144,12 +146,12 @@ PetscErrorCode HJGridGetRanks(DM da, PetscInt nranks[3])
 PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const PetscInt nranks[3], const PetscInt *const widths[3],
                               DMDAStencilType stencil, PetscInt width, DM *da)
 {
-  PetscInt       dim;
+  PetscInt       dim, dof;
   DMBoundaryType b[3];
   VecType        vectype;
 
   PetscFunctionBegin;
-  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  PetscCall(DMDAGetInfo(like, &dim, NULL, NULL, NULL, NULL, NULL, NULL, &dof, NULL, &b[0], &b[1], &b[2], NULL));
   PetscCall(DMGetVecType(like, &vectype));
   PetscCall(DMDACreate(comm, da));
   PetscCall(DMSetDimension(*da, dim));
@@ -157,7 +159,7 @@ PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const
   PetscCall(DMDASetNumProcs(*da, nranks[0], dim > 1 ? nranks[1] : PETSC_DECIDE, dim > 2 ? nranks[2] : PETSC_DECIDE));
   PetscCall(DMDASetBoundaryType(*da, HJGhostBoundary(b[0]), dim > 1 ? HJGhostBoundary(b[1]) : DM_BOUNDARY_NONE,
                                 dim > 2 ? HJGhostBoundary(b[2]) : DM_BOUNDARY_NONE));
-  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetDof(*da, dof));
   PetscCall(DMDASetStencilType(*da, stencil));
   PetscCall(DMDASetStencilWidth(*da, width));
   PetscCall(DMDASetOwnershipRanges(*da, widths[0], dim > 1 ? widths[1] : NULL, dim > 2 ? widths[2] : NULL));

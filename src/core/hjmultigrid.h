@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The part of the backend table that works between two grids of a hierarchy, and what a cycle on them and its set-up need besides.
 */
@@ -74,7 +75,7 @@ struct _n_HJMultigridOps {
 };
 
 /*
-   A DMDA of N points like another one, periodic where that is, else without boundary, with one unknown a point; not set up. Its
+   A DMDA of N points like another one, periodic where that is, else without boundary, with as many unknowns a point; not set up. Its
    communicator has nranks ranks in each direction, of these widths
 */
 PETSC_INTERN PetscErrorCode HJGridCreateDM(MPI_Comm, DM like, const PetscInt N[3], const PetscInt nranks[3],

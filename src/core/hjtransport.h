@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a halo transport gets and gives: shared by src/halo (pattern, PetscSF) and by transports in other rooms. Decides nothing.
 */
@@ -66,8 +67,9 @@ struct _n_HJHalo {
   MPI_Comm         comm;
   /* Set up. Its roots are the owned entries of the ranks' vectors, its leaves the places of the frame buffer, those of own points too.
      PetscSFGetRootRanks() says from whom this rank reads, PetscSFGetLeafRanks() who reads from it */
-  PetscSF    pattern;
-  PetscCount size; /* places of the frame buffer */
+  PetscSF      pattern;
+  PetscCount   size; /* places of the frame buffer */
+  MPI_Datatype unit; /* what lies at a place */
   /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
      recv. Two ranks have the runs between them in the same order */
   PetscBool direct;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghost points into frames. Decides which owned entry feeds which place of the frame buffer, as a PetscSF, and carries it with PetscSF;
    how deep and where the frames lie is the plan's.
@@ -187,6 +188,7 @@ static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount si
   (*halo)->ops     = ops;
   (*halo)->comm    = comm;
   (*halo)->size    = size;
+  (*halo)->unit    = MPIU_SCALAR;
   (*halo)->pattern = pattern;
   PetscCall(HJHaloFindRuns(*halo));
   if (ops->create) PetscCall(ops->create(*halo));
@@ -205,6 +207,10 @@ PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt 
   PetscCall(HJHaloCheckSize(comm, size));
   PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &pattern));
   PetscCall(HJHaloFinish(comm, pattern, size, ops, halo));
+  if (grid->dof < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(ops == &HJHaloPetscSF, comm, PETSC_ERR_PLIB, "Several unknowns a point travel by PetscSF");
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)grid->dof, MPIU_SCALAR, &(*halo)->unit));
+  PetscCallMPI(MPI_Type_commit(&(*halo)->unit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,6 +242,7 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
   if (!*halo) PetscFunctionReturn(PETSC_SUCCESS);
   if ((*halo)->ops->destroy) PetscCall((*halo)->ops->destroy(*halo));
   PetscCall(PetscSFDestroy(&(*halo)->pattern));
+  if ((*halo)->unit != MPIU_SCALAR) PetscCallMPI(MPI_Type_free(&(*halo)->unit));
   PetscCall(PetscFree(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -246,7 +253,7 @@ static PetscErrorCode HJHaloBegin_PetscSF(HJHalo halo, PetscMemType mtype, const
   PetscCheck(PetscMemTypeHost(mtype) || PetscDefined(HAVE_CUDA), halo->comm, PETSC_ERR_SUP,
              "Exchange petscsf: this PETSc was built without CUDA and does not reach GPU memory; use -pc_hjacobi_backend host");
   for (int i = 0; i < 2; i++)
-    if (from[i]) PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, MPIU_SCALAR, mtype, from[i], mtype, frame[i], MPI_REPLACE));
+    if (from[i]) PetscCall(PetscSFBcastWithMemTypeBegin(halo->pattern, halo->unit, mtype, from[i], mtype, frame[i], MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,7 +261,7 @@ static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const P
 {
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++)
-    if (from[i]) PetscCall(PetscSFBcastEnd(halo->pattern, MPIU_SCALAR, from[i], frame[i], MPI_REPLACE));
+    if (from[i]) PetscCall(PetscSFBcastEnd(halo->pattern, halo->unit, from[i], frame[i], MPI_REPLACE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

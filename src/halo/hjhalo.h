@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Fills the frames of a plan's regions from the ranks' vectors: made once, replayed. PetscSF here; other transports fill the same table.
 
@@ -9,7 +10,8 @@
 
 /*
    Collective. Owned points of the ranks -> places of a frame buffer that holds the boxes at their offsets. Places deeper than depth
-   around the owned points or outside the domain are never written. depth 0 copies own points alone
+   around the owned points or outside the domain are never written. depth 0 copies own points alone. Where the grid has several unknowns
+   a point a place holds them all
 */
 PETSC_INTERN PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt nboxes, const HJBox boxes[],
                                          const PetscCount offsets[], const HJHaloOps *ops, HJHalo *halo);

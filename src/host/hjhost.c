@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    CPU backend: decides the order in which grid lines are swept so that values stay in cache. The arithmetic of a line is in
    hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.
 */
 #include "hjhost.h"
 #include "hjhostcycle.h"
-#include "hjhostkernels.h"
+#include "hjhostsweep.h"
 #include <unistd.h>
 
 #define HJ_HOST_MAX_COUNT 32
@@ -19,31 +20,11 @@
 #define HJ_HOST_WIDTH_1D 512
 #define HJ_HOST_WIDTH_3D 512
 
-/* Points along a line of the stencil's box, from first to the first of the next run, with one row; row < 0: each looks up its own */
-typedef struct {
-  PetscInt first;
-  int      row;
-} HJLineRun;
-
-typedef struct {
-  HJGrid               grid;
-  HJStencil            st; /* its arrays belong to the caller and stay until destroy or refresh */
-  const HJHostKernels *kernels;
-  PetscReal            cache;               /* MiB */
-  int                  shape, tdim, sdim;   /* star or box; directions of the lines in a plane, and of the stream */
-  HJLineRun           *runs;                /* dictionary */
-  PetscCount          *line_runs;           /* first run of each line */
-  const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
-  PetscCount           shift[HJ_MAX_SLOTS];
-  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][1 + nslots] */
-  PetscCount           work_size, table_size;
-} HJHost;
-
 /* One block of a sweep: the points of level j, and where the last planes of it lie */
 typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
-  PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; a line of zeros */
-  PetscInt     nlines, ld;
+  PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; lines of zeros, one a component */
+  PetscInt     nlines, ld;  /* lines of all components in a plane, and how far apart they are */
 } HJBlock;
 
 /* MiB of this CPU's L2 where the system says it, else 1 */
@@ -106,7 +87,8 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   PetscFunctionBegin;
   PetscCheck(PetscMemTypeHost(st->mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The host backend needs the stencil in host memory");
   h->st = *st;
-  for (PetscInt o = 1; o < st->nslots; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
+  for (PetscInt o = 1; o < st->nslots && st->dof == 1; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
+  if (st->dof > 1) PetscCall(HJHostSystemSet(h));
   PetscCall(HJHostFindRuns(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,6 +117,7 @@ static PetscErrorCode HJHostDestroy(void **ctx)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree2(h->line_runs, h->runs));
+  PetscCall(HJHostSystemReset(h));
   PetscCall(PetscFree(h->work));
   PetscCall(PetscFree(h->table));
   PetscCall(PetscFree(h));
@@ -194,19 +177,6 @@ static PetscErrorCode HJHostCopy(void *ctx, PetscScalar *to, const PetscScalar *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grows, never shrinks: applies after the first allocate nothing */
-static PetscErrorCode HJHostReserve(PetscScalar **p, PetscCount *size, PetscCount need)
-{
-  PetscFunctionBegin;
-  if (need > *size) {
-    PetscCall(PetscFree(*p));
-    *size = 0;
-    PetscCall(PetscMalloc1(need, p));
-    *size = need;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Rows of the dictionary times the weight of each subiteration */
 static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
 {
@@ -215,6 +185,10 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
 
   PetscFunctionBegin;
   if (h->st.storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->st.dof > 1) {
+    PetscCall(HJHostSystemFillTable(h, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJHostReserve(&h->table, &h->table_size, (PetscCount)s->count * h->st.nrows * ld));
   c = h->table;
   for (PetscInt j = 0; j < s->count; j++) {
@@ -238,6 +212,10 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
   const PetscInt d = h->st.dim - 1;
   HJHostRow      r;
 
+  if (h->st.dof > 1) {
+    HJHostSystemRun(h, line, row, lo, hi, at, zero);
+    return;
+  }
   r.n = hi - lo;
   r.b = line->b + lo;
   r.y = line->y + lo;
@@ -259,7 +237,7 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   const HJLineRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
-  if (run->row >= 0 && run[1].first - first >= line->n) {
+  if (run->row >= 0 && run[1].first - first >= line->n && h->st.dof == 1) {
     line->c += (PetscCount)run->row * (1 + h->st.nslots);
     (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
     return;
@@ -287,12 +265,18 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   const HJBox     *box = &h->st.box;
   const PetscCount at  = HJBoxIndex(box, p[0], p[1], p[2]);
 
-  r->b = HJSweepLine(s, h->st.dim, s->b, s->bghost, p);
+  r->b = HJSweepLine(s, h->st.dim, h->st.dof, s->b, s->bghost, p);
   r->w = s->w[j];
+  if (h->st.dof > 1) {
+    HJHostSystemSpread(h->st.dof, r->n, r->b, h->lines, r->n);
+    r->b     = h->lines;
+    r->bnext = r->n;
+  }
   if (h->st.storage == HJ_DICTIONARY) {
-    r->c = h->table + (PetscCount)j * h->st.nrows * (1 + h->st.nslots);
+    r->c = h->table + (PetscCount)j * h->st.nrows * (h->st.dof > 1 ? h->width : 1 + h->st.nslots);
     HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(p[2] - box->lo[2]) * HJBoxWidth(box, 1) + (p[1] - box->lo[1]), at, zero);
-  } else {
+  } else if (h->st.dof > 1) HJHostSystemVariable(h, r, at, zero);
+  else {
     r->dinv = h->st.dinv + at;
     for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
     (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
@@ -317,9 +301,11 @@ static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, Pe
 
   p[0]       = l->lo[0];
   p[h->sdim] = plane;
-  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += bl->ld) {
+  for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += h->st.dof * bl->ld) {
     p[h->tdim] = t;
-    memcpy(to, HJSweepLine(s, h->st.dim, s->x, s->xghost, p), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+    if (h->st.dof > 1)
+      HJHostSystemSpread(h->st.dof, HJBoxWidth(l, 0), HJSweepLine(s, h->st.dim, h->st.dof, s->x, s->xghost, p), to, bl->ld);
+    else memcpy(to, HJSweepLine(s, h->st.dim, 1, s->x, s->xghost, p), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
   }
 }
 
@@ -335,10 +321,31 @@ static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, const PetscScala
   }
   for (int dy = -1; dy <= 1; dy++) {
     const PetscBool  inside = (PetscBool)(t + dy >= h->grid.domain.lo[1] && t + dy < h->grid.domain.hi[1]);
-    const PetscCount at     = (PetscCount)(t + dy - lo) * bl->ld + skip;
+    const PetscCount at     = (PetscCount)(t + dy - lo) * h->st.dof * bl->ld + skip;
 
     for (int i = 0; i < 3; i++) r->x[3 * i + dy + 1] = inside && planes[i] ? planes[i] + at : zero;
   }
+}
+
+/* Where the results of a line go: lines of its components that are so far apart */
+static void HJHostSetResult(HJHostRow *r, PetscScalar *y, PetscCount apart)
+{
+  r->y     = y;
+  r->ynext = apart;
+}
+
+/* To the vector; several components by way of lines of their own */
+static void HJHostSetFinal(const HJHost *h, const HJSweep *s, const PetscInt p[3], HJHostRow *r)
+{
+  if (h->st.dof > 1) HJHostSetResult(r, h->lines + h->st.dof * r->n, r->n);
+  else r->y = s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
+}
+
+static void HJHostFinish(const HJHost *h, const HJSweep *s, const PetscInt p[3], const HJHostRow *r)
+{
+  const PetscInt dof = h->st.dof;
+
+  if (dof > 1) HJHostSystemJoin(dof, r->n, r->y, r->ynext, s->y + dof * HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
 /* Level j > 0 of a plane */
@@ -358,9 +365,12 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
     p[h->tdim] = t;
     r.n        = HJBoxWidth(l, 0);
-    r.y        = to ? to + (PetscCount)(t - bl->level[0].lo[h->tdim]) * bl->ld + skip : s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]);
+    r.xnext    = bl->ld;
+    if (to) HJHostSetResult(&r, to + (PetscCount)(t - bl->level[0].lo[h->tdim]) * h->st.dof * bl->ld + skip, bl->ld);
+    else HJHostSetFinal(h, s, p, &r);
     HJBlockSetLines(h, bl, planes, p[0], t, &r);
     HJHostLine(h, s, j - 1, p, zero, &r);
+    if (!to) HJHostFinish(h, s, p, &r);
   }
 }
 
@@ -370,7 +380,7 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
 */
 static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
-  bl->nlines = HJBoxWidth(&bl->level[0], h->tdim);
+  bl->nlines = h->st.dof * HJBoxWidth(&bl->level[0], h->tdim);
   bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD + 1 + 63) / 64 * 64 + 24;
 }
 
@@ -384,11 +394,11 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
   PetscFunctionBegin;
   for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
   HJBlockLayout(h, &bl);
-  size = (PetscCount)k * 3 * bl.nlines * bl.ld + bl.ld;
+  size = (PetscCount)k * 3 * bl.nlines * bl.ld + h->st.dof * bl.ld;
   PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
   bl.ring = (PetscScalar *)(((size_t)h->work + 63) / 64 * 64);
-  bl.zero = bl.ring + size - bl.ld;
-  PetscCall(PetscArrayzero(bl.zero, bl.ld));
+  bl.zero = bl.ring + size - h->st.dof * bl.ld;
+  PetscCall(PetscArrayzero(bl.zero, h->st.dof * bl.ld));
   for (PetscScalar *line = bl.ring; line < bl.zero; line += bl.ld)
     line[HJ_HOST_PAD - 1] = line[HJ_HOST_PAD + HJBoxWidth(&bl.level[0], 0)] = 0.0;
   for (PetscInt front = bl.level[start].lo[h->sdim]; front < bl.level[k].hi[h->sdim] + k; front++) {
@@ -415,12 +425,13 @@ static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
   const PetscInt k = s->count, tdim = h->tdim, dim = h->st.dim;
   const PetscInt points = (PetscInt)(h->cache * (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE)) /
-                          (4 * k); /* three planes of each level, and b */
+                          (4 * k * h->st.dof); /* three planes of each level, and b */
   const PetscInt nx = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
   const PetscInt nt = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
 
   PetscFunctionBegin;
   PetscCall(HJHostFillTable(h, s));
+  if (h->st.dof > 1) PetscCall(HJHostSystemReserveLines(h, HJBoxWidth(&s->write, 0) + 2 * k));
   for (PetscInt t = s->write.lo[tdim]; t < s->write.hi[tdim]; t += nt) {
     for (PetscInt x = s->write.lo[0]; x < s->write.hi[0]; x += nx) {
       HJBox block = s->write;
@@ -439,20 +450,23 @@ static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 static void HJTileLoad(const HJHost *h, const HJSweep *s, const HJBox *ring, PetscScalar *buf)
 {
   const HJBox   *dom = &h->grid.domain;
-  const PetscInt lo = PetscMax(ring->lo[0], dom->lo[0]), hi = PetscMin(ring->hi[0], dom->hi[0]);
+  const PetscInt lo = PetscMax(ring->lo[0], dom->lo[0]), hi = PetscMin(ring->hi[0], dom->hi[0]), dof = h->st.dof;
 
-  memset(buf, 0, (size_t)HJBoxSize(ring) * sizeof(PetscScalar));
+  memset(buf, 0, (size_t)(dof * HJBoxSize(ring)) * sizeof(PetscScalar));
   if (!s->x) return;
   for (PetscInt k = PetscMax(ring->lo[2], dom->lo[2]); k < PetscMin(ring->hi[2], dom->hi[2]); k++) {
     for (PetscInt j = PetscMax(ring->lo[1], dom->lo[1]); j < PetscMin(ring->hi[1], dom->hi[1]); j++) {
-      memcpy(buf + HJBoxIndex(ring, lo, j, k), s->x + HJBoxIndex(&s->box, lo, j, k), (size_t)(hi - lo) * sizeof(PetscScalar));
+      const PetscScalar *from = s->x + dof * HJBoxIndex(&s->box, lo, j, k);
+
+      if (dof > 1) HJHostSystemSpread(dof, hi - lo, from, buf + HJBoxIndex(ring, lo, j, k), HJBoxSize(ring));
+      else memcpy(buf + HJBoxIndex(ring, lo, j, k), from, (size_t)(hi - lo) * sizeof(PetscScalar));
     }
   }
 }
 
-/* Subiteration j (the first is 0) on the points of box, from a buffer that covers ring to an array that covers ybox */
+/* Subiteration j (the first is 0) on the points of box, from one buffer that covers ring to another, or (NULL) to the vector */
 static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const HJBox *box, const HJBox *ring, const PetscScalar *from,
-                          const HJBox *ybox, PetscScalar *y)
+                          PetscScalar *y)
 {
   const PetscInt   nx  = HJBoxWidth(ring, 0);
   const PetscCount nxy = (PetscCount)nx * HJBoxWidth(ring, 1);
@@ -463,10 +477,13 @@ static void HJTileAdvance(const HJHost *h, const HJSweep *s, PetscInt j, const H
       const PetscInt     p[3] = {box->lo[0], i, k};
       const PetscScalar *x    = from + HJBoxIndex(ring, p[0], i, k);
 
-      r.n = HJBoxWidth(box, 0);
-      r.y = y + HJBoxIndex(ybox, p[0], i, k);
+      r.n     = HJBoxWidth(box, 0);
+      r.xnext = HJBoxSize(ring);
+      if (y) HJHostSetResult(&r, y + HJBoxIndex(ring, p[0], i, k), r.xnext);
+      else HJHostSetFinal(h, s, p, &r);
       for (int l = 0; l < 9; l++) r.x[l] = x + (h->st.dim > 2 ? (l / 3 - 1) * nxy : 0) + (h->st.dim > 1 ? (l % 3 - 1) * nx : 0);
       HJHostLine(h, s, j, p, (PetscBool)(!j && !s->x), &r);
+      if (!y) HJHostFinish(h, s, p, &r);
     }
   }
 }
@@ -482,8 +499,9 @@ static PetscErrorCode HJHostStaleTile(HJHost *h, const HJSweep *s, const HJBox *
     ring.lo[d]--;
     ring.hi[d]++;
   }
-  size = HJBoxSize(&ring);
+  size = h->st.dof * HJBoxSize(&ring);
   PetscCall(HJHostReserve(&h->work, &h->work_size, 2 * size));
+  if (h->st.dof > 1) PetscCall(HJHostSystemReserveLines(h, HJBoxWidth(tile, 0)));
   from = h->work;
   to   = h->work + size;
   HJTileLoad(h, s, &ring, from);
@@ -491,11 +509,11 @@ static PetscErrorCode HJHostStaleTile(HJHost *h, const HJSweep *s, const HJBox *
   for (PetscInt j = 0; j < s->count - 1; j++) {
     PetscScalar *swap = from;
 
-    HJTileAdvance(h, s, j, tile, &ring, from, &ring, to);
+    HJTileAdvance(h, s, j, tile, &ring, from, to);
     from = to;
     to   = swap;
   }
-  HJTileAdvance(h, s, s->count - 1, own, &ring, from, &s->ybox, s->y);
+  HJTileAdvance(h, s, s->count - 1, own, &ring, from, NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -537,7 +555,8 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   const HJHost *h = (const HJHost *)ctx;
 
   PetscFunctionBegin;
-  PetscCall(HJHostAbsolute(&h->grid, &h->st, n, s, skew, ratio));
+  if (h->st.dof > 1) PetscCall(HJHostSystemAbsolute(h, n, s, skew, ratio));
+  else PetscCall(HJHostAbsolute(&h->grid, &h->st, n, s, skew, ratio));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,4 +644,5 @@ const HJBackendOps HJBackendHost = {
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
   .multigrid         = &HJMultigridHost,
+  .krylov            = &HJKrylovHost,
 };

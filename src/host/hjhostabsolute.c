@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, one neighbour at a time. Used in
    set-up alone.
@@ -114,7 +115,7 @@ static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const Pets
 
   if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2] || lo >= hi) return;
   if (xat) x = xat + ((PetscCount)off[2] * HJBoxWidth(&s->box, 1) + off[1]) * HJBoxWidth(&s->box, 0) + off[0] + lo;
-  else if (s->x) x = HJSweepLine(s, st->dim, s->x, s->xghost, first);
+  else if (s->x) x = HJSweepLine(s, st->dim, 1, s->x, s->xghost, first);
   if (a->skew) {
     HJSkewDifferences(a, (const PetscInt[3]){p[0] + lo, p[1], p[2]}, first, hi - lo, o, difference);
     a->kernels->absolute(hi - lo, difference, x, sum + lo);
@@ -127,7 +128,7 @@ static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const P
 {
   const HJStencil   *st = a->st;
   const PetscCount   at = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar *x  = s->x ? HJSweepLine(s, st->dim, s->x, s->xghost, p) : a->ones;
+  const PetscScalar *x  = s->x ? HJSweepLine(s, st->dim, 1, s->x, s->xghost, p) : a->ones;
   PetscScalar        sum[HJ_CHUNK], scale[HJ_CHUNK];
 
   memset(sum, 0, n * sizeof(*sum));

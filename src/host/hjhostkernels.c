@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The makefile builds this file once for each instruction set (HJ_ISA), hjhost.c picks one at run time. Vectors are the compiler's
    (GCC, Clang) generic ones; every kernel is written out by its list of neighbours.
@@ -178,6 +179,69 @@ static void HJVariableZero(const HJHostRow *r)
   HJ_FOR_LINE(w * HJ_AT(dinv + i) * HJ_AT(b + i))
 }
 
+/* Of VECTORS vectors at a time, whose sums stay in registers. A line ends with vectors that overlap, and where it is shorter than one point
+   by point */
+#define HJ_SUM_LOOP(VECTORS, T, BEGIN, TERM, END)                                                                                          \
+  {                                                                                                                                        \
+    T s[VECTORS];                                                                                                                          \
+    for (int v = 0; v < (VECTORS); v++) s[v] = BEGIN;                                                                                      \
+    for (PetscInt t = 0; t < m; t++) {                                                                                                     \
+      const PetscScalar *q = p[t] + i;                                                                                                     \
+      for (int v = 0; v < (VECTORS); v++) s[v] TERM *HJ_SUM_AT(T, q, v);                                                                   \
+    }                                                                                                                                      \
+    for (int v = 0; v < (VECTORS); v++) END;                                                                                               \
+  }
+#define HJ_SUM_AT(T, q, v) (*(const T *)((q) + (v) * (PetscInt)(sizeof(T) / sizeof(PetscScalar))))
+#define HJ_SUM_TO(T, v)    (*(T *)(y + i + (v) * (PetscInt)(sizeof(T) / sizeof(PetscScalar))))
+#define HJ_SUM(BEGIN, TERM, END)                                                                                                           \
+  {                                                                                                                                        \
+    PetscInt i = 0;                                                                                                                        \
+    {                                                                                                                                      \
+      typedef HJVector T;                                                                                                                  \
+      for (; i + 4 * HJ_LANES <= n; i += 4 * HJ_LANES) HJ_SUM_LOOP(4, T, BEGIN, TERM, END)                                                 \
+      for (; i + HJ_LANES <= n; i += HJ_LANES) HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                         \
+      if (i < n && n >= HJ_LANES) {                                                                                                        \
+        i = n - HJ_LANES;                                                                                                                  \
+        HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                                                                \
+        i = n;                                                                                                                             \
+      }                                                                                                                                    \
+    }                                                                                                                                      \
+    {                                                                                                                                      \
+      typedef PetscScalar T;                                                                                                               \
+      for (; i < n; i++) HJ_SUM_LOOP(1, T, BEGIN, TERM, END)                                                                               \
+    }                                                                                                                                      \
+  }
+
+static void HJSum(PetscInt n, PetscInt m, const PetscScalar c[], const PetscScalar *const p[], PetscScalar *y)
+{
+  HJ_SUM((T){0}, += c[t], HJ_SUM_TO(T, v) = s[v])
+}
+
+static void HJSumIndexed(PetscInt n, PetscInt m, PetscInt width, const PetscScalar c[], const unsigned char index[],
+                         const PetscScalar *const p[], PetscScalar *y)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *a   = c + (PetscCount)index[i] * width;
+    PetscScalar        sum = 0.0;
+
+    for (PetscInt t = 0; t < m; t++) sum += a[t] * p[t][i];
+    y[i] = sum;
+  }
+}
+
+static void HJSumLess(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], const PetscScalar *b,
+                      PetscScalar *y)
+{
+  HJ_SUM(HJ_SUM_AT(T, b + i, v), -= HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = s[v])
+}
+
+static void HJSumRelaxed(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], PetscReal w,
+                         const PetscScalar *x, PetscScalar *y)
+{
+  if (x) HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = HJ_SUM_AT(T, x + i, v) + w * (s[v] - HJ_SUM_AT(T, x + i, v)))
+  else HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = w * s[v])
+}
+
 static void HJAbsolute(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *restrict sum)
 {
   for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]) * x[i];
@@ -286,6 +350,53 @@ static void HJPathAdd(const HJHostPath *p)
     for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], HJPathInSeries(other[i], last[i]));
 }
 
+static void HJKrylovDirection(PetscInt n, PetscScalar beta, const PetscScalar *z, PetscScalar *p)
+{
+  PetscScalar *y = p;
+
+  if (beta == 0.0) HJ_FOR_LINE(HJ_AT(z + i))
+  else HJ_FOR_LINE_ONCE(HJ_AT(z + i) + beta * HJ_AT(p + i))
+}
+
+#define HJ_SUMS 4 /* that do not wait for one another */
+
+static PetscScalar HJKrylovDot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
+{
+  HJVector    sum[HJ_SUMS] = {{0}};
+  PetscScalar total        = 0.0;
+  PetscInt    i            = 0;
+
+  for (; i + HJ_SUMS * HJ_LANES <= n; i += HJ_SUMS * HJ_LANES)
+    for (int m = 0; m < HJ_SUMS; m++) sum[m] += *(const HJVector *)(x + i + m * HJ_LANES) * *(const HJVector *)(y + i + m * HJ_LANES);
+  for (; i + HJ_LANES <= n; i += HJ_LANES) sum[0] += *(const HJVector *)(x + i) * *(const HJVector *)(y + i);
+  for (; i < n; i++) total += x[i] * y[i];
+  sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (int l = 0; l < HJ_LANES; l++) total += sum[0][l];
+  return total;
+}
+
+static PetscScalar HJKrylovUpdate(PetscInt n, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r)
+{
+  HJVector    sum   = {0};
+  PetscScalar total = 0.0;
+  PetscInt    i     = 0;
+
+  for (; i + HJ_LANES <= n; i += HJ_LANES) {
+    const HJVector now = *(const HJVector *)(r + i) - alpha * *(const HJVector *)(w + i);
+
+    *(HJVector *)(x + i) += alpha * *(const HJVector *)(p + i);
+    *(HJVector *)(r + i) = now;
+    sum += now * now;
+  }
+  for (; i < n; i++) {
+    x[i] += alpha * p[i];
+    r[i] -= alpha * w[i];
+    total += r[i] * r[i];
+  }
+  for (int l = 0; l < HJ_LANES; l++) total += sum[l];
+  return total;
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -305,6 +416,10 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .variable_zero    = HJVariableZero,
   .product          = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
                        {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .sum              = HJSum,
+  .sum_indexed      = HJSumIndexed,
+  .sum_less         = HJSumLess,
+  .sum_relaxed      = HJSumRelaxed,
   .absolute         = HJAbsolute,
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,
@@ -312,4 +427,7 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .galerkin_line    = HJGalerkinLine,
   .path_couplings   = HJPathCouplings,
   .path_add         = HJPathAdd,
+  .krylov_direction = HJKrylovDirection,
+  .krylov_dot       = HJKrylovDot,
+  .krylov_update    = HJKrylovUpdate,
 };

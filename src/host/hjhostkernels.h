@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that
    bounds need. Decides nothing about the order of rows.
@@ -18,6 +19,7 @@ typedef struct {
   const unsigned char *index; /* dictionary, many rows */
   const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv, *centre;
   PetscReal            w;
+  PetscCount           xnext, bnext, ynext; /* several unknowns a point: from the line of a component to that of the next */
 } HJHostRow;
 
 typedef void (*HJHostRowFn)(const HJHostRow *);
@@ -51,12 +53,25 @@ typedef struct {
   void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                          PetscScalar to[]);
   void (*path_add)(const HJHostPath *);
+  /* Several unknowns a point, lines of m terms: y = sum c p; the same with c[index] of [row][width]; y = b - sum a p;
+     y = x + w (sum a p - x), or, x NULL, w sum a p. y is none of the others */
+  void (*sum)(PetscInt n, PetscInt m, const PetscScalar c[], const PetscScalar *const p[], PetscScalar *y);
+  void (*sum_indexed)(PetscInt n, PetscInt m, PetscInt width, const PetscScalar c[], const unsigned char index[],
+                      const PetscScalar *const p[], PetscScalar *y);
+  void (*sum_less)(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], const PetscScalar *b,
+                   PetscScalar *y);
+  void (*sum_relaxed)(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], PetscReal w, const PetscScalar *x,
+                      PetscScalar *y);
   HJHostRowFn product[2][3][2][3]; /* first without and with b, then by HJCoefficientStorage; rows at c are [nslots] */
   /* Of n points of a line, for bounds: sum += |a| x; sum += a[index] x; y = x + |scale| sum, whose largest y / x is returned (infinity
      where one is no finite number or scale is 0) and whose y / x are left in sum */
   void (*absolute)(PetscInt, const PetscScalar *a, const PetscScalar *x, PetscScalar *sum);
   void (*absolute_indexed)(PetscInt, const PetscScalar *a, const unsigned char *index, const PetscScalar *x, PetscScalar *sum);
   PetscReal (*absolute_ratio)(PetscInt, const PetscScalar *scale, const PetscScalar *x, PetscScalar *sum, PetscScalar *y);
+  /* Of a Krylov method: p = z + beta p, or z where beta is 0; the sum of x y; x += alpha p, r -= alpha w and the sum of r r */
+  void (*krylov_direction)(PetscInt, PetscScalar beta, const PetscScalar *z, PetscScalar *p);
+  PetscScalar (*krylov_dot)(PetscInt, const PetscScalar *x, const PetscScalar *y);
+  PetscScalar (*krylov_update)(PetscInt, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r);
 } HJHostKernels;
 
 /* Those of this CPU */
@@ -74,6 +89,8 @@ PETSC_INTERN PetscErrorCode       HJHostGalerkinVariable(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostJump(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationFill *);
+
+PETSC_INTERN const HJKrylovOps HJKrylovHost;
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type: creation, set-up, options, view, registration.
 */
@@ -43,6 +44,7 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
              ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij; in MatAXPY() and MatCopy() of a matrix of "
              "another type say SAME_NONZERO_PATTERN");
   PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
+  if (!reason[0]) PetscCall(HJStencilCheckOne(da, reason, sizeof(reason)));
   PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
   PetscCall(DMDAGetStencilWidth(da, &width));
   PetscCheck(width == 1, comm, PETSC_ERR_SUP,

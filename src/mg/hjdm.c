@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    DMDAs of the PC's own grids. They say where points lie and have no ghosts: PETSc's DMSetUp() numbers and scatters all points of a DMDA,
    which on large grids takes longer than all that the levels are made of.
@@ -18,7 +19,7 @@ static void HJMGPlace(const HJCut *cut, PetscInt at, PetscInt width, PetscInt ow
   ghosted[1] = periodic ? own[1] + width : PetscMin(own[1] + width, cut->N);
 }
 
-/* Takes the place of DMDA's own: corners and sizes alone, of one degree of freedom. Ranks are numbered x fastest */
+/* Takes the place of DMDA's own: corners and sizes alone. Ranks are numbered x fastest */
 static PetscErrorCode DMSetUp_HJMG(DM da)
 {
   DM_DA      *dd = (DM_DA *)da->data;
@@ -37,14 +38,16 @@ static PetscErrorCode DMSetUp_HJMG(DM da)
     dd->Nlocal *= own[d][1] - own[d][0];
     dd->nlocal *= ghosted[d][1] - ghosted[d][0];
   }
-  dd->xs = own[0][0];
-  dd->xe = own[0][1];
+  dd->Nlocal *= dd->w;
+  dd->nlocal *= dd->w;
+  dd->xs = dd->w * own[0][0]; /* along x DMDA counts unknowns */
+  dd->xe = dd->w * own[0][1];
   dd->ys = own[1][0];
   dd->ye = own[1][1];
   dd->zs = own[2][0];
   dd->ze = own[2][1];
-  dd->Xs = ghosted[0][0];
-  dd->Xe = ghosted[0][1];
+  dd->Xs = dd->w * ghosted[0][0];
+  dd->Xe = dd->w * ghosted[0][1];
   dd->Ys = ghosted[1][0];
   dd->Ye = ghosted[1][1];
   dd->Zs = ghosted[2][0];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarse levels on fewer ranks. Decides from which level on, and on how many: the last level of a PC is then handed to a PCHJMG on a part
    of the ranks, which makes the levels from there down and may do the same again. Moves vectors and coefficients by PetscSF.
@@ -415,7 +416,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
-  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
+  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, it));
   else {
     for (*it = 0;; ++*it) {
       PetscCall(HJMGTestResidual(NULL, ksp, *it));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The hierarchy: the finest matrix as a stencil matrix, coarser grids by coarsening by 2, interpolations, Galerkin operators. Decides how
    far a grid is coarsened; smooths nothing.
@@ -213,6 +214,8 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
+  if (da) PetscCall(HJStencilCheckOne(da, why, sizeof(why)));
+  if (why[0]) da = NULL;
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What users learn of levels: events of each for -log_view, and the memory of all.
 */

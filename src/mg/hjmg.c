@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type: creation, options, view, registration; setters, getters and their manual pages.
 */
@@ -130,7 +131,7 @@ static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
     PetscCall(HJMGOrderGetLevels(mg->order, n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *n = mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
+  *n = mg->system ? HJMGSystemLevels(mg->system) : mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,7 +228,8 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
 
    `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
    the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
-   difference of two such couplings, divided by their sum.
+   difference of two such couplings, divided by their sum. On the CPU that is 1 too where there is a wall: where such a point has a 0
+   for one of the two, or no couplings at all.
 
    Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
    grids.
@@ -582,6 +584,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(HJMGOrderDestroy(pc));
+  PetscCall(HJMGSystemDestroy(pc));
   PetscCall(HJMGDestroyGrids(mg));
   mg->failure.words[0] = 0;
   PetscCall(VecDestroy(&mg->residual));
@@ -595,6 +598,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_HJMG(pc));
   PetscCall(PCHJMGComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -619,9 +624,16 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Level: intermediate
 
    Notes:
-   For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (one unknown a point, at most 27 of them in a
-   row), of which a copy as `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`, or `PCFIELDSPLIT` with one `PCHJMG` a field
-   where a point has several unknowns. `-ksp_view` shows all grids, what was found of them, and their memory; `-info` says what was decided.
+   For a `MATHJSTENCIL`, or an AIJ matrix on a `DMDA` that `PCHJACOBI` reads as a stencil (at most 27 points in a row), of which a copy as
+   `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`. `-ksp_view` shows all grids, what was found of them, and their
+   memory; `-info` says what was decided.
+
+   Where a point has several unknowns the matrix is AIJ or BAIJ, on the CPU. `PCMG` then runs the cycle, on grids that are coarsened as
+   those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated
+   bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4), and the coarsest grid is factored. The
+   prefix of these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and of the coarsest
+   grid apply as well. A row that is coupled
+   to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT` with one `PCHJMG` a field.
 
    `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
    couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All
@@ -645,10 +657,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    are some tens. Where `-pc_hjmg_k` or a bilinear transfer is asked for such levels have as many subiterations as do not grow, and a grid
    on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
-   Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
-   cycle and before that of the next are one list of subiterations, and the norm comes with the residual that the next cycle restricts. The
-   solution is that of the cycles and the smoothing before the correction of one more. In 3D rotated cycles of symmetric matrices have no
-   smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened.
+   Under `KSPHJRICHARDSON` with `KSP_NORM_UNPRECONDITIONED`, and under `KSPRICHARDSON` without a monitor or a null space, cycles are
+   rotated: the smoothing after the correction of one cycle and before that of the next are one list of subiterations, and the norm comes
+   with the residual that the next cycle restricts. The solution is that of the cycles and the smoothing before the correction of one
+   more. In 3D rotated cycles of symmetric matrices have no smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a
+   direction is not coarsened.
 
    Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
@@ -671,8 +684,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
+          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`,
+          `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -694,6 +708,8 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   pc->ops->setfromoptions = PCSetFromOptions_HJMG;
   HJMGSetOperations(pc);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJMGRichardson));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, HJMGGetSystem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

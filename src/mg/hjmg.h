@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
@@ -8,8 +9,9 @@
    need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
    hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
    hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak,
-   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain.
+   want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts diagonals that are
+   zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain. hjmgsystem.c is for matrices
+   with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "core/hjmultigrid.h"
 #include "operator/hjcoarsen.h"
 #include "operator/hjfailure.h"
+#include "operator/hjkrylov.h"
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
 #include "operator/hjrestrictions.h"
@@ -68,6 +71,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_PART         0.25
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
+/* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
+#define HJ_MG_TURNS          0.25
+#define HJ_MG_K_MOST_TURNING 32
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -109,6 +115,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* The hierarchy of a matrix with several unknowns a point */
+typedef struct _n_HJMGSystem *HJMGSystem;
 
 /* What was changed since the last set-up. The next one does for each of these all that it does for those before it */
 typedef enum { HJ_MG_CHANGED_NOTHING, HJ_MG_CHANGED_WEIGHTS, HJ_MG_CHANGED_VALUES, HJ_MG_CHANGED_GRIDS } HJMGChange;
@@ -213,13 +222,14 @@ typedef struct {
   PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
-  PetscBool converted;     /* A of the finest level is a copy of the matrix */
-  Vec       scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscReal unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
-  Vec       mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
-  PetscInt  zero_rows;     /* how many these are */
-  HJMGSeen  seen;
-  HJMGOrder order; /* not NULL: this has the levels, and there are none here */
+  PetscBool  converted;     /* A of the finest level is a copy of the matrix */
+  Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
+  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
+  Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
+  PetscInt   zero_rows;     /* how many these are */
+  HJMGSeen   seen;
+  HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
+  HJMGSystem system; /* the same */
   /* Fewer ranks */
   HJMGGather gather;          /* not NULL: it has the last level and all below. NULL: the last level is solved on all ranks */
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
@@ -306,6 +316,10 @@ PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
 /* hjorder.c. *made: the rows of a subdomain are in another order than the points of its DMDA, and mg->order does what the PC does */
 PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
+/* Collective. made: the matrix has several unknowns a point, and mg->system its levels; hjmgsystem.c */
+PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
+PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
+PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
 /* hjmg.c. Sets the operations of a PC that has levels of its own */
 PETSC_INTERN void HJMGSetOperations(PC);
@@ -393,7 +407,7 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
    are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
 /* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
-PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 /* Begins the sum of the squares of a vector on the finest grid */
@@ -404,5 +418,9 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
+/* HJGetSystem and HJRichardson of hjkrylov.h */
+PETSC_INTERN PetscErrorCode HJMGGetSystem(PC, Mat *);
+PETSC_INTERN PetscErrorCode HJMGRichardson(PC, const HJIterates *, Vec, Vec, Vec, PetscInt, PetscBool, PetscInt *,
+                                           PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
                                                    PCRichardsonConvergedReason *);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Setters and getters that say how a cycle runs, and their manual pages. Those that say which cycle it is are in hjmg.c.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
    preconditioner is used again, what of it follows the matrix.
@@ -331,7 +332,7 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  M, N;
-  PetscBool ordered;
+  PetscBool ordered, system;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(pc->pmat, &M, &N));
@@ -340,6 +341,11 @@ PetscErrorCode PCSetUp_HJMG(PC pc)
   PetscCall(HJMGOrderMake(pc, &ordered));
   if (ordered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PCHJMG_SetUp, pc, 0, 0, 0));
+  PetscCall(HJMGSystemMake(pc, &system));
+  if (system) {
+    PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJFailureClear(pc, &mg->failure));
   PetscCall(HJMGSetUpAll(pc));
   if (HJHasFailed(&mg->failure)) PetscCall(HJMGDestroyGrids(mg)); /* the next set-up begins anew */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows in another order than the points of their grid. PCASM sorts the rows of a subdomain by their numbers in the whole matrix, so rank
    by rank; the DMDA of that subdomain (DMCreateDomainDecomposition()) has them line by line. Decides whether that is so, and in which order
@@ -247,7 +248,8 @@ PetscErrorCode HJMGOrderMake(PC pc, PetscBool *made)
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
   if (mg->nlevels && HJMatrixStateIsSame(&now, &mg->read)) PetscFunctionReturn(PETSC_SUCCESS); /* new values in the same order */
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
-  if (da) PetscCall(HJMGOrderFind(pc->pmat, da, &rows));
+  if (da) PetscCall(HJStencilCheckOne(da, why, sizeof(why)));
+  if (da && !why[0]) PetscCall(HJMGOrderFind(pc->pmat, da, &rows));
   if (!rows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "The rows of the subdomain are sorted rank by rank: they are put in the order of its DMDA's points\n"));
   PetscCall(HJMGDestroyGrids(mg));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of the finest matrix that are scaled, as are boundary equations of finite differences that are multiplied by 1 / h or by nothing.
    Sweeps do not see it, for D^-1 A stays the same; transposes do: restriction would add up numbers of different size. Decides whether

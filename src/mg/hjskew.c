@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How far a level's matrix is from a symmetric one: a bound of the norm of the skew part of D^-1 A. Decides how it is measured, and what of
    it is rounding; not what is done about it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The steps of a cycle: set-up makes a list of them for each kind of cycle, and decides which of them a sweep does besides; apply runs a
    list, graphs record it, events follow it. Decides no number of sweeps.

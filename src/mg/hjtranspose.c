@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The transposed cycle of unsymmetric matrices: that of A^T on every level. Interpolation and restriction are each other's transposes, D is
    that of A, and the sweeps before and after are the same polynomial, so that its weights stay. Makes what it needs when it is first asked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are
    none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
@@ -38,7 +39,7 @@ static PetscErrorCode HJBoundWhole(HJOperator *op, PetscScalar *room)
   PetscScalar          *v[2] = {NULL, room};
 
   PetscFunctionBegin;
-  for (int i = 0; i < (room ? 1 : 2); i++) PetscCall(ops->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &v[i]));
+  for (int i = 0; i < (room ? 1 : 2); i++) PetscCall(ops->scratch(HJOperatorSize(op), PETSC_FALSE, &v[i]));
   for (PetscInt i = 0; i < HJ_BOUND_PRODUCTS; i++)
     PetscCall(HJOperatorAbsoluteLater(op, i ? v[i % 2] : NULL, v[(i + 1) % 2], op->ratios + i));
   for (int i = 0; i < (room ? 1 : 2); i++) PetscCall(ops->unscratch(&v[i]));
@@ -76,7 +77,7 @@ static PetscErrorCode HJBoundSlabs(HJOperator *op, PetscCount slab, PetscScalar 
   const HJMultigridOps *ops = op->ops->multigrid;
   const int             d = (int)op->grid.dim - 1, margins = 2 * (HJ_BOUND_PRODUCTS - 1);
   const PetscInt        n      = HJBoxWidth(&op->grid.owned, d);
-  const PetscCount      plane  = HJBoxSize(&op->grid.owned) / n;
+  const PetscCount      plane  = HJOperatorSize(op) / n;
   const PetscBool       fits   = (PetscBool)(room && n / 2 > margins);
   const PetscInt        held   = (PetscInt)PetscMin(PetscMax(slab / plane, margins + 1), fits ? n / 2 : n);
   const PetscInt        height = held < n ? held - margins : n;
@@ -95,7 +96,7 @@ PetscErrorCode HJBoundBegin(HJOperator *op, PetscCount slab, PetscScalar *room)
 
   PetscFunctionBegin;
   if (points > HJ_BOUND_POINTS && op->stencil->gershgorin <= HJ_BOUND_ENOUGH) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJBoxSize(&op->grid.owned);
+  if (!slab) slab = PetscMemTypeDevice(op->ops->mtype) ? HJ_BOUND_SLAB : HJOperatorSize(op);
   if (!op->ratios) PetscCall(op->ops->multigrid->scratch(HJ_BOUND_PRODUCTS, PETSC_TRUE, &op->ratios));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* products that leave the range of numbers are left out */
   if (HJGridHasNeighbors(&op->grid)) PetscCall(HJBoundWhole(op, room));
@@ -109,7 +110,7 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscReal ratio[HJ_BOUND_PRODUCTS];
 
   PetscFunctionBegin;
-  bound->emax   = op->stencil->gershgorin;
+  bound->emax   = op->stencil->gershgorin == 0.0 ? 1.0 : op->stencil->gershgorin; /* of a matrix of zeros any bound will do */
   bound->source = "Gershgorin";
   if (!op->ratios) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));
@@ -138,7 +139,7 @@ PetscErrorCode HJBoundSkew(HJOperator *op, PetscReal *skew)
   PetscFunctionBegin;
   *skew = 0;
   if (op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->multigrid->scratch(HJBoxSize(&op->grid.owned), PETSC_FALSE, &y));
+  PetscCall(op->ops->multigrid->scratch(HJOperatorSize(op), PETSC_FALSE, &y));
   PetscCall(HJOperatorAbsolute(op, PETSC_TRUE, NULL, y, &ratio));
   PetscCall(op->ops->multigrid->unscratch(&y));
   *skew = (ratio - 1) / 2; /* the diagonal counted as 1 */
@@ -178,11 +179,9 @@ static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The rows of A as AIJ. Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18):
-   others, as MatFDColoring, have pointers into it
-*/
-static PetscErrorCode HJCopyRows(Mat A, Mat *M)
+/* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
+   have pointers into it */
+PetscErrorCode HJCopyRows(Mat A, Mat *M)
 {
   PetscInt m, n, start, end, *own, *other;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a failed set-up says, and what its PC then does; see the header. Decides nothing.
 */
@@ -22,6 +23,16 @@ PetscErrorCode HJFailureNoBound(PetscReal emax, PetscInt level, HJFailure *f)
                           "The eigenvalues of D^-1 A have no finite bound (%g)%s: an entry of the matrix is NaN or infinite, or a "
                           "diagonal is too small for its row; correct the matrix",
                           (double)emax, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJFailureSingular(const char point[], HJFailure *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(f->words, sizeof(f->words),
+                          "%s, and each point's block of the unknowns there must have an inverse; for a saddle "
+                          "point use -pc_type fieldsplit",
+                          point));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

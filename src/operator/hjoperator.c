@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What an operator is made of: stencil, backend, limits that all ranks keep to, frames for each depth of halo; what new values make anew.
    Decides none of it: the matrix, plan and backend do.
@@ -100,7 +101,7 @@ static PetscErrorCode HJFramesCreate(HJOperator *op, const HJPlan *plan, HJFrame
   n = HJFramesBoxes(&f->regions, boxes, offsets);
   if (plan->depth > 0 && HJGridHasNeighbors(&op->grid) && !f->regions.wraps) { /* the same on all ranks, framed[] is not */
     PetscCall(HJHaloCreate(op->da, &op->grid, plan->depth, n, boxes, offsets, op->halo_ops, &f->halo));
-    for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, f->regions.size, &f->buffer[i]));
+    for (int i = 0; i < 2; i++) PetscCall(op->ops->alloc(op->backend, op->grid.dof * f->regions.size, &f->buffer[i]));
   }
   f->next = op->frames; /* not before: what is half made must not be found again */
   *out = op->frames = f;
@@ -158,6 +159,10 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   PetscCall(HJGridCreate(da, &grid));
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
+  if (grid.dof > 1 && ops != &HJBackendHost) {
+    PetscCall(PetscSNPrintf(why, len, "%" PetscInt_FMT " degrees of freedom at a point are for the host backend", grid.dof));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (in_place)
     PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, is_box, measures ? &measured : NULL, &st, why, len));
   else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
@@ -7,7 +8,8 @@
    preconditioner. hjproducts.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
    interpolates, hjrestrictions.c restricts a residual in one pass. hjgalerkins.c makes Galerkin products, hjgalerkinrows.c those of few
    distinct rows, hjcoarsen.c chooses directions to coarsen. hjmove.c moves vectors to other ranks, and lets cycles of several ranks be
-   recorded. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
+   recorded; hjkrylov.c is what PCs hand to KSPs. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when,
+   hjslabghosts.c has other ranks' planes.
 */
 #pragma once
 
@@ -36,6 +38,7 @@
 /* What the rooms above register; src/pc registers the package and calls it */
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
 PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
+PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
 /* Collective. An AIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
    makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
@@ -97,6 +100,12 @@ struct _n_HJOperator {
   HJSlabs             slabs;                    /* a device that runs the cycles of an operator on the host; NULL: none */
   const HJSlabsOps   *slabs_ops;
 };
+
+/* Unknowns of this rank */
+static inline PetscCount HJOperatorSize(const HJOperator *op)
+{
+  return op->grid.dof * HJBoxSize(&op->grid.owned);
+}
 
 /* The DMDA that A lives on: a stencil matrix's own, else dm, which the PC has (or NULL), else the matrix's. NULL: why says what stands in
    the way */
@@ -238,6 +247,9 @@ PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
 PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros);
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
+
+/* Collective. The rows of A as AIJ, of any type that gives rows */
+PETSC_INTERN PetscErrorCode HJCopyRows(Mat A, Mat *M);
 
 #define HJ_ESTIMATE_STEPS 30
 #define HJ_LANCZOS_STEPS  3000

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Runs a plan: passes over regions, halos between them, staging where vectors are not in the backend's memory.
    Decides no pass, tile or transport; those come from plan, backend and halo.
@@ -9,7 +10,7 @@
 static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
 {
   PetscFunctionBegin;
-  if (!*array) PetscCall(op->ops->alloc(op->backend, HJBoxSize(&op->grid.owned), array));
+  if (!*array) PetscCall(op->ops->alloc(op->backend, HJOperatorSize(op), array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,8 +72,8 @@ static void HJOperatorPlaceGhosts(const HJOperator *op, const HJFrames f, const 
 
   for (int side = 0; side < 2; side++) {
     if (!array || !rg->ghosts) ghost[side] = NULL;
-    else if (rg->wraps) ghost[side] = side ? array : array + HJBoxSize(&op->grid.owned) - HJBoxSize(&rg->ghost[0]);
-    else ghost[side] = frame + (side ? HJBoxSize(&rg->ghost[0]) : 0);
+    else if (rg->wraps) ghost[side] = side ? array : array + HJOperatorSize(op) - op->grid.dof * HJBoxSize(&rg->ghost[0]);
+    else ghost[side] = frame + (side ? op->grid.dof * HJBoxSize(&rg->ghost[0]) : 0);
   }
 }
 
@@ -90,8 +91,8 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
     t->write     = rg->write[r];
     t->box       = rg->box[r];
     t->ybox      = op->grid.owned;
-    t->x         = !all->x ? NULL : rg->framed[r] ? f->frame[0] + rg->offset[r] : all->x;
-    t->b         = !all->b ? NULL : rg->framed[r] ? f->frame[1] + rg->offset[r] : all->b;
+    t->x         = !all->x ? NULL : rg->framed[r] ? f->frame[0] + op->grid.dof * rg->offset[r] : all->x;
+    t->b         = !all->b ? NULL : rg->framed[r] ? f->frame[1] + op->grid.dof * rg->offset[r] : all->b;
     t->ghosts    = rg->ghosts;
     t->exchanged = (PetscBool)(rg->ghosts && f->halo && f->halo->ops->one_launch);
     for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
@@ -182,7 +183,7 @@ static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, co
   PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, --n, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorPass(op, f, plan, n, w, (HJSweep){.x = x, .b = b, .y = work}));
-  PetscCall(op->ops->copy(op->backend, x, work, HJBoxSize(&op->grid.owned)));
+  PetscCall(op->ops->copy(op->backend, x, work, HJOperatorSize(op)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,7 +209,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
     s = (HJSweep){.x = s.y, .b = s.b, .y = s.y == x ? work : x};
   }
   if (in_work) *in_work = (PetscBool)(s.x != x);
-  else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, HJBoxSize(&op->grid.owned)));
+  else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, HJOperatorSize(op)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,8 +262,9 @@ PetscErrorCode HJOperatorAbsoluteLater(HJOperator *op, const PetscScalar *x, Pet
 */
 PetscErrorCode HJOperatorLogFlops(const HJOperator *op, PetscCount total, PetscBool zero)
 {
-  const PetscLogDouble full = zero ? total - 1.0 : total, first = zero ? 2.0 : 0.0,
-                       flops = ((2.0 * op->stencil->nslots + 4.0) * full + first) * HJBoxSize(&op->grid.owned);
+  const HJStencil     *st      = op->stencil;
+  const PetscLogDouble entries = st->dof > 1 ? (PetscLogDouble)st->nentries / st->dof : st->nslots, full = zero ? total - 1.0 : total,
+                       first = zero ? 2.0 : 0.0, flops = ((2.0 * entries + 4.0) * full + first) * HJOperatorSize(op);
 
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype) || op->slabs) PetscCall(PetscLogGpuFlops(flops));

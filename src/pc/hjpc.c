@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type: creation, options, view, registration.
 */
@@ -181,7 +182,8 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   const HJOperator *op             = hj->op;
   const HJStencil  *st             = op->stencil;
   const char       *storage[]      = {"dictionary", "variable", "variable, symmetric half"};
-  const PetscReal   coefficients[] = {st->index ? 1.0 : 0.0, (PetscReal)st->nslots * sizeof(PetscScalar),
+  const PetscInt    arrays         = st->dof > 1 ? st->nentries : st->nslots;
+  const PetscReal   coefficients[] = {st->index ? 1.0 : 0.0, (PetscReal)arrays * sizeof(PetscScalar),
                                     (st->nslots / 2 + 1.0) * sizeof(PetscScalar)}; /* bytes a point */
   char              rows[32]       = "";
   HJPlan            plan;
@@ -192,6 +194,11 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
   else if (st->in_place) PetscCall(PetscStrncpy(rows, ", the matrix's own", sizeof(rows)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "operator: stencil, %" PetscInt_FMT "D %s, %" PetscInt_FMT " points, %s%s\n", st->dim,
                                    st->shape == HJ_STAR ? "star" : "box", st->nslots, storage[st->storage], rows));
+  if (st->dof > 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "unknowns: %" PetscInt_FMT " a point, %" PetscInt_FMT " entries of D^-1 and %" PetscInt_FMT
+                                     " of neighbours that are not 0\n",
+                                     st->dof, st->ninverse, st->nentries - st->ninverse));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
                                    op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
@@ -307,6 +314,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
   PetscCall(PCReset_HJacobi(pc));
   PetscCall(PetscFree(hj->weights));
   PetscCall(PCHJacobiComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -345,11 +353,13 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi:
    `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG`
    leaves `KSPCHEBYSHEV` around the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so.
-   With `KSPRICHARDSON` alone it is the solver of the papers.
+   With `KSPRICHARDSON` or `KSPHJRICHARDSON` alone it is the solver of the papers.
 
-   An AIJ matrix on a `DMDA` (one unknown a point, at most 27 of them in a row) is read into stencil coefficients at set-up, those of a
-   `MATHJSTENCIL` are read where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and
-   why.
+   An AIJ matrix on a `DMDA` (at most 27 points in a row) is read into stencil coefficients at set-up, those of a `MATHJSTENCIL` are read
+   where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
+
+   Where a point has several unknowns D is the point's block, as with `PCPBJACOBI`, and the matrix is AIJ or BAIJ; a block that has no
+   inverse makes set-up fail. That is done on the CPU; on a GPU such a matrix runs through `MatMult()`, D being its diagonal.
 
    Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
    preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then
@@ -367,11 +377,11 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
-          `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
-          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
-          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`, `PCHJacobiSetDeviceMemory()`,
-          `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPHJRICHARDSON`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`,
+          `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`,
+          `PCHJacobiSetEigenvalues()`, `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`,
+          `PCHJacobiSetExchange()`, `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`,
+          `PCHJacobiSetDeviceMemory()`, `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -401,6 +411,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   pc->ops->setfromoptions  = PCSetFromOptions_HJacobi;
   pc->ops->view            = PCView_HJacobi;
   PetscCall(PCHJacobiComposeSetters(pc, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJacobiRichardson));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -449,7 +460,7 @@ static PetscErrorCode HJCheckPETSc(void)
 }
 
 /*@C
-   PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix types and events; `-dll_append` does so by itself
+   PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix and solver types and events; `-dll_append` does so by itself
 
    Level: developer
 
@@ -472,6 +483,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCHJacobiHalo", PC_CLASSID, &PCHJacobi_Halo));
   PetscCall(MatHJStencilInitializePackage());
   PetscCall(PCHJMGInitializePackage());
+  PetscCall(KSPHJInitializePackage());
   PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

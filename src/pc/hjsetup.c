@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up: which operator, which backend, which bounds; what can be kept when only values changed.
 */
@@ -103,6 +104,7 @@ static PetscErrorCode HJMakeOperators(PC pc)
   const HJBackendOps *ops;
   const HJHaloOps    *halo_ops;
   DM                  dm, da = NULL;
+  PetscInt            dof;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorDestroy(&hj->op));
@@ -110,6 +112,11 @@ static PetscErrorCode HJMakeOperators(PC pc)
   PetscCall(PetscStrncpy(hj->why, "asked for", sizeof(hj->why)));
   PetscCall(PCGetDM(pc, &dm));
   if (hj->operator_kind != PC_HJACOBI_OPERATOR_MATRIX) PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, hj->why, sizeof(hj->why)));
+  if (da) PetscCall(DMDAGetDof(da, &dof));
+  if (da && dof > 1 && hj->reduction > 0) { /* its estimate of the least eigenvalue is that of the diagonal */
+    PetscCall(PetscStrncpy(hj->why, "-pc_hjacobi_reduction is for one unknown a point", sizeof(hj->why)));
+    da = NULL;
+  }
   if (da) {
     PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
     PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
@@ -361,7 +368,8 @@ static PetscErrorCode HJSetUpValues(PC pc)
   PetscFunctionBegin;
   PetscCall(HJFailureClear(pc, &hj->failure));
   PetscCall(HJSetUpOperator(pc));
-  if (hj->op && PetscIsInfOrNanReal(hj->op->stencil->gershgorin))
+  if (hj->op && hj->op->stencil->singular[0]) PetscCall(HJFailureSingular(hj->op->stencil->singular, &hj->failure));
+  else if (hj->op && PetscIsInfOrNanReal(hj->op->stencil->gershgorin))
     PetscCall(HJFailureNoBound(hj->op->stencil->gershgorin, -1, &hj->failure)); /* also where weights ask for none */
   else PetscCall(HJSetUpWeights(pc));
   if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */

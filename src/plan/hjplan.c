@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cuts subiterations into passes and a rank's points into regions. Decides lengths, depths and boxes; moves no data and knows no backend
    beyond its limits.
@@ -204,9 +205,10 @@ void HJPlanRegions(const HJGrid *grid, const HJPlan *plan, const PetscInt slab[3
 PetscLogDouble HJPlanBytes(const HJGrid *grid, const HJPlan *plan, PetscReal coefficient_bytes)
 {
   const PetscLogDouble points = (PetscLogDouble)HJBoxSize(&grid->owned);
-  PetscLogDouble       bytes  = plan->npasses * (3 * sizeof(PetscScalar) + coefficient_bytes);
+  const PetscLogDouble number = (PetscLogDouble)grid->dof * sizeof(PetscScalar);
+  PetscLogDouble       bytes  = plan->npasses * (3 * number + coefficient_bytes);
 
-  if (plan->zero_guess) bytes -= sizeof(PetscScalar);                              /* the first pass does not read x */
-  else if (plan->npasses % 2 && !plan->in_place) bytes += 2 * sizeof(PetscScalar); /* the copy */
+  if (plan->zero_guess) bytes -= number;                              /* the first pass does not read x */
+  else if (plan->npasses % 2 && !plan->in_place) bytes += 2 * number; /* the copy */
   return points * bytes;
 }

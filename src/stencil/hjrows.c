@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of an AIJ or stencil matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no
    coefficient.
@@ -129,6 +130,7 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   rows->slack       = known && symmetric ? HJ_SLACK : 0;
   reason[0]         = 0;
   rows->grid        = grid;
+  rows->dof         = 1;
   rows->reader      = reader;
   rows->wide_row    = -1;
   rows->wide_column = -1;
@@ -157,6 +159,33 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
     rows->max_nnz = PetscMax(rows->max_nnz, rows->Ai[r + 1] - rows->Ai[r] + (rows->B ? rows->Bi[r + 1] - rows->Bi[r] : 0));
   }
   PetscCall(PetscMalloc2(rows->max_nnz, &rows->slot, rows->max_nnz, &rows->val));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, HJRows *rows, char reason[], size_t len)
+{
+  PetscBool known;
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  reason[0]         = 0;
+  rows->P           = P;
+  rows->grid        = grid;
+  rows->dof         = grid->dof;
+  rows->wide_row    = -1;
+  rows->wide_column = -1;
+  PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)P, &known, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+  if (!known) {
+    PetscCall(MatGetType(P, &type));
+    PetscCall(PetscSNPrintf(reason, len,
+                            "the matrix type is %s, a stencil of several degrees of freedom at a point needs an AIJ or BAIJ matrix", type));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
+  PetscCall(HJRowsSetGrid(rows, da));
+  HJRowsSetOrder(rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,6 +259,12 @@ static unsigned int HJRowsSetPoint(HJRows *rows, PetscInt i)
     outside |= (unsigned int)(rows->column[s] < 0) << s;
   }
   return outside;
+}
+
+/* The same from the point before, where neither has a neighbour along the line that is not this rank's */
+static void HJRowsMovePoint(HJRows *rows)
+{
+  for (PetscInt s = 0; s < rows->nslots; s++) rows->column[s] += rows->column[s] >= 0;
 }
 
 static signed char HJRowsFind(const HJRows *rows, PetscInt column)
@@ -411,6 +446,62 @@ PetscErrorCode HJRowsForEach(HJRows *rows, HJVisit visit, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Into a, which is all 0, the rows from row on of the point whose columns are set */
+static PetscErrorCode HJRowsReadBlock(HJRows *rows, PetscInt row, PetscScalar *a)
+{
+  const PetscInt     dof = rows->dof;
+  const PetscInt    *columns;
+  const PetscScalar *values;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < dof; c++) {
+    PetscInt    last = -1; /* the columns of a point mostly follow one another */
+    signed char slot = -1;
+
+    PetscCall(MatGetRow(rows->P, row + c, &n, &columns, &values));
+    for (PetscInt e = 0; e < n; e++) {
+      const PetscInt point = columns[e] / dof;
+
+      if (values[e] == 0.0) continue;
+      if (point != last) slot = HJRowsFind(rows, last = point);
+      if (slot >= 0) a[(slot * dof + c) * dof + columns[e] % dof] = values[e];
+      else if (rows->wide_row < 0) {
+        rows->wide_row    = row + c;
+        rows->wide_column = columns[e];
+      }
+    }
+    PetscCall(MatRestoreRow(rows->P, row + c, &n, &columns, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
+{
+  const PetscInt *n = rows->width, size = rows->nslots * rows->dof * rows->dof;
+  PetscInt        row = rows->row_start;
+  PetscScalar    *a;
+  HJBlockRow      point;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(size, &a));
+  point.a = a;
+  for (point.k = 0; point.k < n[2]; point.k++) {
+    for (point.j = 0; point.j < n[1]; point.j++) {
+      HJRowsSetLine(rows, point.j, point.k);
+      for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i++, row += rows->dof) {
+        if (point.i > 1 && point.i < n[0] - 1) HJRowsMovePoint(rows);
+        else point.outside = HJRowsSetPoint(rows, point.i);
+        PetscCall(PetscArrayzero(a, size));
+        PetscCall(HJRowsReadBlock(rows, row, a));
+        if (rows->wide_row < 0) PetscCall((*visit)(&point, ctx));
+      }
+    }
+  }
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, const char complaint[], char reason[], size_t len)
 {
   PetscInt  mine = row < 0 ? PETSC_INT_MAX : row, first, what[4] = {-1, -1, -1, -1}, all[4];
@@ -422,7 +513,7 @@ PetscErrorCode HJRowsBlame(const HJRows *rows, PetscInt row, PetscInt column, co
   PetscCallMPI(MPI_Allreduce(&mine, &first, 1, MPIU_INT, MPI_MIN, rows->comm));
   if (first == PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   if (first == mine) {
-    const PetscInt r = row - rows->row_start;
+    const PetscInt r = (row - rows->row_start) / rows->dof;
 
     what[0] = column;
     p[0]    = r % rows->width[0];

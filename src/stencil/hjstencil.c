@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    From a matrix to a stencil: decides shape, storage and box, and whether a stencil that is there can take new values.
    How rows are read, merged and stored is in the other files of this room.
@@ -22,8 +23,6 @@ static PetscErrorCode HJStencilCheckSizes(Mat P, DM dm, char reason[], size_t le
     PetscCall(PetscSNPrintf(reason, len,
                             "the matrix (%" PetscInt_FMT " x %" PetscInt_FMT ") is not of the DMDA's size, or distributed in another way",
                             m, n));
-  else if (dof > 1)
-    PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil has 1", dof));
   else if (!all[1])
     PetscCall(PetscSNPrintf(reason, len, "a rank has %" PetscInt_FMT " points or more in one direction: use more ranks", most));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -51,10 +50,23 @@ PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJStencilCheckOne(DM da, char reason[], size_t len)
+{
+  PetscInt dof;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetDof(da, &dof));
+  reason[0] = 0;
+  if (dof > 1)
+    PetscCall(PetscSNPrintf(reason, len, "the DMDA has %" PetscInt_FMT " degrees of freedom at a point, a stencil matrix has 1", dof));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJStencilReset(HJStencil *st)
 {
   PetscFunctionBegin;
   PetscCall(HJValuesFree(st));
+  PetscCall(HJSystemFree(st));
   PetscCall(PetscFree(st->rows));
   PetscCall(PetscFree(st->dinv_rows));
   PetscCall(HJArrayFree(st, &st->index));
@@ -135,6 +147,7 @@ static PetscErrorCode HJStencilLoad(HJRows *rows, HJDictionary *dict, PetscInt p
 
   PetscFunctionBegin;
   st->dim    = rows->grid->dim;
+  st->dof    = 1;
   st->shape  = dict->box ? HJ_BOX : HJ_STAR;
   st->nslots = HJShapeSlots(st->dim, st->shape);
   st->reader = rows->reader;
@@ -193,6 +206,10 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   *st = NULL;
   PetscCall(HJStencilCheckDM(P, da, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (grid->dof > 1) {
+    PetscCall(HJSystemCreate(P, da, grid, pad, st, reason, len));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (in_place) PetscCall(HJStencilShare(P, &rows));
@@ -265,7 +282,7 @@ PetscErrorCode HJStencilRefresh(HJStencil *st, Mat P, DM da, const HJGrid *grid,
   PetscFunctionBegin;
   *kept = PETSC_FALSE;
   if (measured) measured->is = PETSC_FALSE;
-  if (reader != st->reader) PetscFunctionReturn(PETSC_SUCCESS);
+  if (reader != st->reader || st->dof > 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStencilCheckDM(P, da, reason, sizeof(reason)));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, sizeof(reason)));

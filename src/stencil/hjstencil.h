@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Reads an assembled matrix on a DMDA into stencil coefficients; names what it refuses. Knows no PDE, no backend.
 
-   hjstencil.c decides what counts as a stencil and which storage holds it, and gives the reason where it is none. hjrows.c finds which
-   column leads to which neighbour, hjdictionary.c the distinct rows, hjvalues.c fills arrays and their symmetric half. hjcoefficients.c
-   makes rows of AIJ what a stencil matrix stores.
+   hjstencil.c decides what counts as a stencil and which storage holds it, and gives the reason where it is none; hjsystem.c does so where
+   a point has several unknowns. hjrows.c finds which column leads to which neighbour, hjdictionary.c the distinct rows, hjvalues.c fills
+   arrays and their symmetric half. hjcoefficients.c makes rows of AIJ what a stencil matrix stores. hjsystemmeasure.c
+   finds couplings of points with several unknowns.
 */
 #pragma once
 
@@ -51,5 +53,10 @@ PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
 */
 PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *,
                                                       PetscBool *fits, char reason[], size_t len);
-/* Collective. Why the DM cannot carry a stencil for P: not a DMDA, dof > 1, twisted boundary, sizes differ ...; empty if it can */
+/* Collective. Couplings within each component of a matrix with several unknowns a point, [dof], as this rank has them. saddle names the
+   first row that is coupled to other points and has no diagonal, and is empty where none is; reason says why the matrix is no stencil */
+PETSC_INTERN PetscErrorCode HJStencilMeasureSystem(Mat P, DM da, const HJGrid *grid, HJMeasure[], char saddle[], char reason[], size_t len);
+/* Collective. Why the DM cannot carry a stencil for P: not a DMDA, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);
+/* Why a DMDA that can is not for those who know one unknown a point; empty if it is */
+PETSC_INTERN PetscErrorCode HJStencilCheckOne(DM, char reason[], size_t len);

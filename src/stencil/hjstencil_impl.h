@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Inside the stencil room: rows of a matrix as stencil runs (hjrows.c), their dictionary (hjdictionary.c), their arrays (hjvalues.c).
+   Inside the stencil room: rows of a matrix as stencil runs (hjrows.c), their dictionary (hjdictionary.c), their arrays (hjvalues.c); rows
+   of points with several unknowns (hjsystem.c).
    The rows of a matrix in device memory are read by a reader (core/hjreader.h); what becomes of them is decided here for both.
 */
 #pragma once
@@ -46,6 +48,8 @@ typedef struct {
   PetscScalar       *val;                   /* [max_nnz], where a row has to be put together from both blocks */
   PetscInt           wide_row, wide_column; /* first nonzero that leads too far; -1: none */
   PetscReal          slack;                 /* of symmetry, see HJIsSame() */
+  PetscInt           dof;                   /* unknowns of a point; row_start and row_end are rows, column[] are points */
+  Mat                P;                     /* where these are several: the matrix, which is read row by row */
 } HJRows;
 
 /* What a reader found; PETSC_INT_MAX: nothing */
@@ -109,6 +113,22 @@ PETSC_INTERN PetscErrorCode HJRowsBlameWide(const HJRows *, char reason[], size_
 /* Whether a sample of the rows is symmetric within this rank; a reader takes no sample: it is fast enough to find out by trying */
 PETSC_INTERN PetscErrorCode HJRowsSampleSymmetric(const HJRows *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
+
+/* The rows of a point with several unknowns */
+typedef struct {
+  PetscInt           i, j, k;
+  unsigned int       outside; /* bit per slot of a box: leads outside the domain */
+  const PetscScalar *a;       /* [slots of a box][dof][dof] */
+} HJBlockRow;
+
+typedef PetscErrorCode (*HJVisitBlock)(const HJBlockRow *, void *);
+
+/* The same of matrices with several unknowns a point, which there is no need to close */
+PETSC_INTERN PetscErrorCode HJRowsOpenBlocks(Mat, const HJGrid *, DM, HJRows *, char[], size_t);
+PETSC_INTERN PetscErrorCode HJRowsForEachBlock(HJRows *, HJVisitBlock, void *);
+/* hjsystem.c: HJStencilCreate() where points have several unknowns; on the host */
+PETSC_INTERN PetscErrorCode HJSystemCreate(Mat, DM, const HJGrid *, PetscInt pad, HJStencil **, char[], size_t);
+PETSC_INTERN PetscErrorCode HJSystemFree(HJStencil *);
 
 typedef struct {
   HJRows         *rows; /* that are read */

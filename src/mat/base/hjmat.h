@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what a stencil matrix remembers. Products and their halo are the operator's; which entry has which place is decided here.
 

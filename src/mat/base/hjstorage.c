@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that
    holds the coefficients.

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   Matrices with several unknowns a point: the grids and interpolations are those of one unknown a point, the same for every component, the
+   products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Decides how far a grid is coarsened, and
+   what is refused.
+*/
+#include "hjmg.h"
+
+/* Grids of so many unknowns or fewer are solved by a factorisation, by the number of directions that have more than one point */
+static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
+/* A last grid of more unknowns is swept, as many times as its coarser grids would be worth */
+#define HJ_MG_SYSTEM_FACTOR 20000
+#define HJ_MG_SYSTEM_SWEEPS 32
+
+typedef struct {
+  DM           da, points; /* the grid, and the same with one unknown a point */
+  Mat          A, P;       /* P: interpolation from the next coarser grid; NULL on the coarsest */
+  HJCoarsening coarsening;
+} HJMGSystemLevel;
+
+struct _n_HJMGSystem {
+  PC              pc; /* PCMG */
+  PetscInt        nlevels;
+  HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
+  PetscBool       converted; /* A of the finest level is a copy of the matrix */
+  PetscBool       swept;     /* the coarsest grid is */
+  HJMatrixState   read;
+  char            stop[256]; /* why there is no coarser grid */
+};
+
+PetscInt HJMGSystemLevels(HJMGSystem s)
+{
+  return s->nlevels;
+}
+
+static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PCApply(((PC_HJMG *)pc->data)->system->pc, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt l, PetscViewer viewer)
+{
+  HJCut    cut[3];
+  PetscInt dim, dof;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetDimension(level->da, &dim));
+  PetscCall(DMDAGetDof(level->da, &dof));
+  PetscCall(HJGridGetCuts(level->da, cut));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "level %" PetscInt_FMT ": %" PetscInt_FMT, l, cut[0].N));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  for (PetscInt d = 1; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " x %" PetscInt_FMT, cut[d].N));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " points of %" PetscInt_FMT " unknowns", dof));
+  for (PetscInt d = 0; d < dim && level->P; d++)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", level->coarsening.factor[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
+{
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+  PetscBool  ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG, several unknowns a point; hjacobi %s\n",
+                                   s->nlevels, s->nlevels == 1 ? "" : "s", HJACOBI_VERSION_STRING));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
+                                   s->converted ? ", the matrix is kept a second time as " MATAIJ : ""));
+  for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
+                                   s->swept ? "swept, which need not solve it" : "factored"));
+  PetscCall(PCView(s->pc, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is coupled how on a level; an error where the smoother is none for the matrix */
+static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
+{
+  char saddle[256], why[256];
+
+  PetscFunctionBegin;
+  PetscCall(HJCoarsenMeasureSystem(level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
+  PetscCheck(!why[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
+  PetscCheck(!saddle[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG cannot smooth a saddle point: %s; use -pc_type fieldsplit (PCFIELDSPLIT) with hjmg for the fields that have one",
+             saddle);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The finest grid: the user's DMDA where it is as those of the coarser ones, and the matrix, a copy where it is not AIJ */
+static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
+{
+  HJMGSystemLevel *level = &s->level[0];
+  PetscInt         N[3], nranks[3];
+  HJCut            cut[3];
+  const PetscInt  *widths[3];
+  DMDAStencilType  type;
+  PetscBool        aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridGetCuts(da, cut));
+  PetscCall(DMDAGetStencilType(da, &type));
+  for (int d = 0; d < 3; d++) {
+    N[d]      = cut[d].N;
+    nranks[d] = cut[d].nranks;
+    widths[d] = cut[d].widths;
+  }
+  for (int points = 0; points < 2; points++) {
+    DM *to = points ? &level->points : &level->da;
+
+    PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, to));
+    if (points) PetscCall(DMDASetDof(*to, 1));
+    PetscCall(HJMGSetUpDM(da, VECSTANDARD, *to));
+  }
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectReference((PetscObject)pc->pmat));
+  level->A = pc->pmat;
+  PetscCall(HJMGSystemMeasure(pc, level));
+  s->nlevels   = 1;
+  s->converted = (PetscBool)!aij;
+  if (aij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(&level->A));
+  PetscCall(HJCopyRows(pc->pmat, &level->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a grid wants a coarser one; else why not */
+static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, PetscBool *wants)
+{
+  PetscInt n, sides = 0;
+  HJCut    cut[3];
+
+  PetscFunctionBegin;
+  if (mg->max_levels != PETSC_DECIDE) {
+    *wants = (PetscBool)(s->nlevels < mg->max_levels);
+    PetscCall(PetscStrncpy(s->stop, "as many levels as asked for", sizeof(s->stop)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJGridGetCuts(s->level[s->nlevels - 1].da, cut));
+  for (int d = 0; d < 3; d++) sides += cut[d].N > 1;
+  PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
+  *wants = (PetscBool)(n > HJMGSystemSmall[sides] && s->nlevels < HJ_MG_MAX_LEVELS);
+  PetscCall(PetscStrncpy(s->stop, "few points", sizeof(s->stop)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The interpolation of all components of a level from the next coarser one */
+static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, char why[], size_t len)
+{
+  HJTransfer transfer;
+  PetscInt   dof;
+  Mat        Q, P;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferSet(coarse, fine->points, fine->coarsening.last, &transfer, why, len));
+  if (why[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMDAGetDof(fine->da, &dof));
+  PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
+  PetscCall(MatConvert(Q, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  PetscCall(MatCreateMAIJ(P, dof, &fine->P));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
+{
+  HJMGSystemLevel *fine = &s->level[s->nlevels - 1], *coarse = fine + 1;
+
+  PetscFunctionBegin;
+  *made = PETSC_FALSE;
+  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, s->stop, sizeof(s->stop)));
+  if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCoarsenDM(fine->points, fine->coarsening.factor, &coarse->points, s->stop, sizeof(s->stop)));
+  PetscCall(HJMGSetUpDM(fine->da, VECSTANDARD, coarse->da));
+  PetscCall(HJMGSetUpDM(fine->points, VECSTANDARD, coarse->points));
+  PetscCall(HJMGSystemInterpolate(fine, coarse->points, s->stop, sizeof(s->stop)));
+  if (!fine->P) {
+    PetscCall(DMDestroy(&coarse->da));
+    PetscCall(DMDestroy(&coarse->points));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
+  s->nlevels++;
+  PetscCall(HJMGSystemMeasure(pc, coarse));
+  *made = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One exact cycle of PCHJACOBI, whose options have the prefix of the levels */
+static PetscErrorCode HJMGSystemSetSmoother(const HJMGSystemLevel *level, PetscInt k, KSP ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 1));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST));
+  PetscCall(PCHJacobiSetK(pc, k));
+  PetscCall(PCSetDM(pc, level->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Subiterations of a level */
+static PetscInt HJMGSystemK(const PC_HJMG *mg, PetscInt l)
+{
+  return mg->nk ? mg->k[PetscMin(l, mg->nk - 1)] : HJ_MG_K;
+}
+
+/* PCMG numbers its levels from the coarsest on */
+static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  const char    *prefix;
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)pc), &s->pc));
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(PCSetOptionsPrefix(s->pc, prefix));
+  PetscCall(PCAppendOptionsPrefix(s->pc, "pc_hjmg_"));
+  PetscCall(PCSetType(s->pc, PCMG));
+  PetscCall(PCMGSetLevels(s->pc, s->nlevels, NULL));
+  PetscCall(PCMGSetGalerkin(s->pc, PC_MG_GALERKIN_NONE));
+  PetscCall(PCSetOperators(s->pc, s->level[0].A, s->level[0].A));
+  PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
+  PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
+  s->swept = (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS || n > HJ_MG_SYSTEM_FACTOR);
+  for (PetscInt l = 0; l < s->nlevels; l++) {
+    const HJMGSystemLevel *level = &s->level[l];
+    const PetscInt         at    = s->nlevels - 1 - l;
+    KSP                    ksp;
+
+    PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
+    PetscCall(KSPSetOperators(ksp, level->A, level->A));
+    if (at || s->swept) PetscCall(HJMGSystemSetSmoother(level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
+    if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
+{
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool made = PETSC_TRUE, wants;
+
+  PetscFunctionBegin;
+  PetscCheck(mg->transfer != PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "-pc_hjmg_transfer operator is for one unknown a point; use bilinear or auto");
+  PetscCall(PetscNew(&mg->system));
+  PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
+  while (made) {
+    PetscCall(HJMGSystemWantsLevel(mg, mg->system, &wants));
+    if (!wants) break;
+    PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
+  }
+  PetscCall(HJMGSystemMakeCycle(pc, mg->system));
+  pc->ops->apply           = PCApply_HJMGSystem;
+  pc->ops->applytranspose  = PCApplyTranspose_HJMGSystem;
+  pc->ops->applyrichardson = NULL;
+  pc->ops->view            = PCView_HJMGSystem;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values of the same pattern in the matrices that are there; *kept is false where they lead to other grids */
+static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
+{
+  PetscFunctionBegin;
+  if (s->converted) {
+    *kept = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *kept = PETSC_TRUE;
+  for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
+    const HJCoarsening old = level->coarsening;
+    HJGrid             grid;
+
+    if (level > s->level) PetscCall(MatPtAP(level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
+    PetscCall(HJGridCreate(level->da, &grid));
+    PetscCall(HJMGSystemMeasure(pc, level));
+    *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemDestroy(PC pc)
+{
+  PC_HJMG   *mg = (PC_HJMG *)pc->data;
+  HJMGSystem s  = mg->system;
+
+  PetscFunctionBegin;
+  if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCDestroy(&s->pc));
+  for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
+    PetscCall(DMDestroy(&level->da));
+    PetscCall(DMDestroy(&level->points));
+    PetscCall(MatDestroy(&level->A));
+    PetscCall(MatDestroy(&level->P));
+  }
+  PetscCall(PetscFree(mg->system));
+  HJMGSetOperations(pc);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The DMDA of a matrix with several unknowns a point that the host has; NULL: it is none */
+static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
+{
+  DM                  dm;
+  PetscInt            dof;
+  const HJBackendOps *ops;
+  const char         *why_backend;
+  char                why[256];
+
+  PetscFunctionBegin;
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJOperatorFindGrid(pc->pmat, dm, da, why, sizeof(why)));
+  if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMDAGetDof(*da, &dof));
+  if (dof == 1) *da = NULL;
+  if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
+  PetscCheck(PetscMemTypeHost(ops->mtype), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCHJMG takes %" PetscInt_FMT " degrees of freedom at a point on the CPU alone; use -dm_vec_type standard, -pc_type gamg, or "
+             "-pc_type fieldsplit with hjmg for each field",
+             dof);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
+{
+  PC_HJMG      *mg = (PC_HJMG *)pc->data;
+  DM            dm, da;
+  HJMatrixState now;
+  PetscBool     kept = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSystemFindGrid(pc, &da));
+  *made = (PetscBool)(da != NULL);
+  if (!da) {
+    PetscCall(HJMGSystemDestroy(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
+  if (mg->system && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
+    PetscCall(HJMGSystemRefresh(pc, mg->system, &kept));
+  if (!kept) {
+    PetscCall(HJMGSystemDestroy(pc));
+    PetscCall(HJMGDestroyGrids(mg));
+    PetscCall(HJMGSystemCreate(pc, da));
+  }
+  mg->system->read = now;
+  mg->changed      = HJ_MG_CHANGED_NOTHING;
+  PetscCall(PCSetOperators(mg->system->pc, mg->system->level[0].A, mg->system->level[0].A));
+  PetscCall(PCSetUp(mg->system->pc));
+  pc->failedreason = mg->system->pc->failedreason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   From a matrix with several unknowns a point to a stencil: which entries are not 0 anywhere, whether few distinct rows hold them or
+   arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's.
+*/
+#include "hjstencil_impl.h"
+#include "core/hjblock.h"
+#include "core/hjdistinct.h"
+
+/* Distinct rows that a rank tells apart before those that differ only in what leads outside the domain are made one */
+#define HJ_SYSTEM_ROWS 512
+
+/* The rows of a point as they are compared: what leads outside the domain, one bit a slot, and [slots of a box][dof][dof] numbers */
+typedef struct {
+  PetscInt        dof, nslots, width; /* width: numbers of a point's rows */
+  size_t          bytes;              /* of an item: an unsigned 64-bit number, then the rows */
+  PetscBool       few;                /* no more than HJ_SYSTEM_ROWS of them */
+  HJDistinct      distinct;
+  unsigned short *id;      /* [owned] item of each point */
+  PetscCount      npoints; /* that have come */
+  unsigned char  *present; /* [width] 1: not 0 at some point */
+  char           *item;
+  PetscScalar    *work;     /* three blocks */
+  PetscInt        singular; /* row of the first point whose block has no inverse; -1: none */
+  PetscReal       gershgorin;
+  PetscInt        row_start;
+  const PetscInt *n; /* points of this rank */
+  HJStencil      *st;
+} HJSystem;
+
+static inline uint64_t HJItemOutside(const char *item)
+{
+  uint64_t outside;
+
+  memcpy(&outside, item, sizeof(outside));
+  return outside;
+}
+
+static inline const PetscScalar *HJItemRows(const char *item)
+{
+  return (const PetscScalar *)(item + sizeof(uint64_t));
+}
+
+/* D^-1 into s->work, and what the rows say of Gershgorin's bound. Whether D has an inverse */
+static PetscBool HJSystemInvert(HJSystem *s, const PetscScalar *a)
+{
+  const PetscInt dof = s->dof, size = dof * dof;
+  PetscScalar   *inverse = s->work, *block = s->work + size;
+  PetscBool      is;
+
+  memcpy(block, a, size * sizeof(*a));
+  is = HJBlockInvert(dof, block, inverse);
+  for (PetscInt c = 0; c < dof && is; c++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt e = 0; e < size; e++) sum += 0.0 * PetscAbsScalar(inverse[e]); /* NaN where one is not finite */
+    for (PetscInt o = 1; o < s->nslots; o++) {
+      for (PetscInt d = 0; d < dof; d++) {
+        PetscScalar entry = 0.0;
+
+        for (PetscInt l = 0; l < dof; l++) entry += inverse[c * dof + l] * a[(o * dof + l) * dof + d];
+        sum += PetscAbsScalar(entry);
+      }
+    }
+    s->gershgorin = HJLargerBound(s->gershgorin, 1.0 + sum);
+  }
+  return is;
+}
+
+static void HJSystemFoundSingular(HJSystem *s, PetscCount point)
+{
+  if (s->singular < 0) s->singular = s->row_start + (PetscInt)point * s->dof;
+}
+
+static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
+{
+  HJSystem      *s       = (HJSystem *)ctx;
+  const uint64_t outside = row->outside;
+  PetscInt       number;
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < s->width; e++) s->present[e] |= row->a[e] != 0.0;
+  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  memcpy(s->item, &outside, sizeof(outside));
+  memcpy(s->item + sizeof(outside), row->a, s->width * sizeof(PetscScalar));
+  number = HJDistinctFind(&s->distinct, s->item);
+  if (number < 0) s->few = PETSC_FALSE;
+  else s->id[s->npoints++] = (unsigned short)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads all rows. What there is anywhere, and whether no rank has too many rows, is the same on all ranks afterwards. Collective */
+static PetscErrorCode HJSystemScan(HJRows *rows, HJSystem *s)
+{
+  PetscMPIInt few;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  s->dof       = rows->dof;
+  s->nslots    = rows->nslots;
+  s->width     = s->nslots * s->dof * s->dof;
+  s->bytes     = sizeof(uint64_t) + s->width * sizeof(PetscScalar);
+  s->few       = PETSC_TRUE;
+  s->singular  = -1;
+  s->row_start = rows->row_start;
+  s->n         = rows->width;
+  PetscCall(HJDistinctCreate(HJ_SYSTEM_ROWS, s->bytes, s->bytes / 8, &s->distinct));
+  PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
+  PetscCall(PetscCalloc1(s->width, &s->present));
+  PetscCall(PetscMalloc1(s->bytes, &s->item));
+  PetscCall(PetscMalloc1(3 * s->dof * s->dof, &s->work));
+  PetscCall(HJRowsForEachBlock(rows, HJSystemScanVisit, s));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s->present, (PetscMPIInt)s->width, MPI_UNSIGNED_CHAR, MPI_MAX, rows->comm));
+  few = s->few;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &few, 1, MPI_INT, MPI_MIN, rows->comm));
+  s->few = (PetscBool)few;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSystemDestroy(HJSystem *s)
+{
+  PetscFunctionBegin;
+  PetscCall(HJDistinctDestroy(&s->distinct));
+  PetscCall(PetscFree(s->id));
+  PetscCall(PetscFree(s->present));
+  PetscCall(PetscFree(s->item));
+  PetscCall(PetscFree(s->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether an item serves the points of another: the same inside the domain, and no more leads out of it */
+static PetscBool HJItemServes(const HJSystem *s, const char *item, const char *other)
+{
+  const uint64_t outside = HJItemOutside(other);
+  const size_t   size    = s->dof * s->dof * sizeof(PetscScalar);
+
+  if (HJItemOutside(item) & ~outside) return PETSC_FALSE;
+  for (PetscInt o = 0; o < s->nslots; o++) {
+    if (outside >> o & 1) continue;
+    if (memcmp((const char *)HJItemRows(item) + o * size, (const char *)HJItemRows(other) + o * size, size)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+static PetscInt HJItemFind(const HJSystem *s, PetscInt n, const char *list, const char *item)
+{
+  for (PetscInt i = 0; i < n; i++)
+    if (HJItemServes(s, list + i * s->bytes, item)) return i;
+  return -1;
+}
+
+static int HJItemCountOutside(const char *item)
+{
+  int n = 0;
+
+  for (uint64_t bits = HJItemOutside(item); bits; bits &= bits - 1) n++;
+  return n;
+}
+
+/* Of n items those that serve all, at most HJ_MAX_ROWS: *nout, else -1. Those with all neighbours come first */
+static void HJItemsMerge(const HJSystem *s, PetscInt n, const char *in, PetscInt *nout, char *out)
+{
+  *nout = 0;
+  for (int outside = 0; outside < HJ_MAX_SLOTS; outside++) {
+    for (PetscInt i = 0; i < n && *nout >= 0; i++) {
+      const char *item = in + i * s->bytes;
+
+      if (HJItemCountOutside(item) != outside || HJItemFind(s, *nout, out, item) >= 0) continue;
+      if (*nout == HJ_MAX_ROWS) *nout = -1;
+      else memcpy(out + (*nout)++ * s->bytes, item, s->bytes);
+    }
+  }
+}
+
+/* The items of all ranks; *n is -1 where there are too many. list: HJ_MAX_ROWS of them. Collective */
+static PetscErrorCode HJItemsGather(MPI_Comm comm, const HJSystem *s, PetscInt *n, char *list)
+{
+  PetscMPIInt  size, mine, *bytes, *first, most = HJ_MAX_ROWS;
+  PetscInt64   all = 0;
+  char        *gathered;
+  MPI_Datatype type;
+
+  PetscFunctionBegin;
+  HJItemsMerge(s, s->distinct.n, s->distinct.item, n, list);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2(size, &bytes, size + 1, &first));
+  mine = (PetscMPIInt)*n;
+  PetscCallMPI(MPI_Allgather(&mine, 1, MPI_INT, bytes, 1, MPI_INT, comm));
+  first[0] = 0;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (bytes[r] < 0) most = -1;
+    all += PetscMax(bytes[r], 0);
+    first[r + 1] = (PetscMPIInt)all;
+  }
+  *n = -1;
+  if (most > 0 && all <= 64 * HJ_MAX_ROWS) { /* ranks that have other rows than one another have many */
+    PetscCall(PetscMalloc(all * s->bytes, (void **)&gathered));
+    PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)s->bytes, MPI_BYTE, &type));
+    PetscCallMPI(MPI_Type_commit(&type));
+    PetscCallMPI(MPI_Allgatherv(list, mine, type, gathered, bytes, first, type, comm));
+    PetscCallMPI(MPI_Type_free(&type));
+    HJItemsMerge(s, (PetscInt)all, gathered, n, list);
+    PetscCall(PetscFree(gathered));
+  }
+  PetscCall(PetscFree2(bytes, first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries that are present, [slots of a box][dof][dof], those of slot 0 as D^-1 */
+static PetscErrorCode HJSystemSetEntries(const HJSystem *s, HJStencil *st, const unsigned char *present)
+{
+  const PetscInt dof = s->dof;
+
+  PetscFunctionBegin;
+  st->nentries = 0;
+  for (PetscInt e = 0; e < s->width; e++) st->nentries += present[e];
+  PetscCall(PetscMalloc1(st->nentries, &st->entry));
+  st->nentries = 0;
+  for (PetscInt inverse = 1; inverse >= 0; inverse--) {
+    for (PetscInt c = 0; c < dof; c++) {
+      for (PetscInt o = inverse ? 0 : 1; o < (inverse ? 1 : st->nslots); o++) {
+        const unsigned char *p = present + (HJShapeBoxSlot(st->dim, st->shape, o) * dof + c) * dof;
+
+        for (PetscInt d = 0; d < dof; d++)
+          if (p[d]) st->entry[st->nentries++] = (HJEntry){o, c, d};
+      }
+    }
+    if (inverse) st->ninverse = st->nentries;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscInt HJEntryPlace(const HJStencil *st, const HJEntry *e)
+{
+  return (HJShapeBoxSlot(st->dim, st->shape, e->slot) * st->dof + e->row) * st->dof + e->column;
+}
+
+/* The rows of D^-1 A, whose slot 0 holds D^-1, from those of A */
+static void HJSystemScale(HJSystem *s, const PetscScalar *a, PetscScalar *scaled)
+{
+  const PetscInt size = s->dof * s->dof;
+
+  (void)HJSystemInvert(s, a);
+  memcpy(scaled, s->work, size * sizeof(*a));
+  for (PetscInt o = 1; o < s->nslots; o++) HJBlockMultiply(s->dof, s->work, a + o * size, scaled + o * size);
+}
+
+/* What st holds of HJ_DICTIONARY but the index, from n items */
+static PetscErrorCode HJSystemFillRows(HJSystem *s, PetscInt n, const char *list, HJStencil *st)
+{
+  PetscScalar   *scaled;
+  unsigned char *present;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * s->width, &scaled));
+  PetscCall(PetscCalloc1(s->width, &present));
+  PetscCall(PetscMalloc1(n * s->width, &st->blocks));
+  st->nrows = n;
+  for (PetscInt r = 0; r < n; r++) {
+    PetscScalar *row = scaled + r * s->width;
+
+    memcpy(st->blocks + r * s->width, HJItemRows(list + r * s->bytes), s->width * sizeof(PetscScalar));
+    HJSystemScale(s, st->blocks + r * s->width, row);
+    for (PetscInt e = 0; e < s->width; e++) present[e] |= row[e] != 0.0;
+  }
+  PetscCall(HJSystemSetEntries(s, st, present));
+  PetscCall(PetscMalloc1(n * st->nentries, &st->rows));
+  for (PetscInt r = 0; r < n; r++) {
+    for (PetscInt e = 0; e < st->nentries; e++) st->rows[r * st->nentries + e] = scaled[r * s->width + HJEntryPlace(st, &st->entry[e])];
+  }
+  PetscCall(PetscFree(scaled));
+  PetscCall(PetscFree(present));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The row of each point of the box. Collective */
+static PetscErrorCode HJSystemFillIndex(const HJRows *rows, const HJSystem *s, PetscInt n, const char *list, HJStencil *st)
+{
+  const PetscInt *w = rows->width;
+  PetscInt        number[HJ_SYSTEM_ROWS];
+  PetscSF         sf;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < s->distinct.n; i++) number[i] = HJItemFind(s, n, list, s->distinct.item + i * s->bytes);
+  PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->index));
+  for (PetscCount p = 0; p < s->npoints; p++)
+    st->index[HJBoxIndex(&st->box, p % w[0], p / w[0] % w[1], p / w[0] / w[1])] = (unsigned char)number[s->id[p]];
+  PetscCall(HJPadCreate(rows, st, &sf));
+  if (sf) {
+    PetscCall(PetscSFBcastBegin(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSystemTryDictionary(const HJRows *rows, HJSystem *s, HJStencil *st, PetscBool *fits)
+{
+  PetscInt n = -1;
+  char    *list;
+
+  PetscFunctionBegin;
+  *fits = PETSC_FALSE;
+  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc(HJ_MAX_ROWS * s->bytes, (void **)&list));
+  PetscCall(HJItemsGather(rows->comm, s, &n, list));
+  if (n >= 0) {
+    *fits       = PETSC_TRUE;
+    st->storage = HJ_DICTIONARY;
+    for (PetscCount p = 0; p < s->npoints && s->singular < 0; p++) {
+      const char *item = s->distinct.item + s->id[p] * s->bytes;
+
+      if (p && s->id[p] == s->id[p - 1]) continue;
+      if (!HJSystemInvert(s, HJItemRows(item))) HJSystemFoundSingular(s, p);
+    }
+    PetscCall(HJSystemFillRows(s, n, list, st));
+    PetscCall(HJSystemFillIndex(rows, s, n, list, st));
+  }
+  PetscCall(PetscFree(list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSystemFillVisit(const HJBlockRow *row, void *ctx)
+{
+  HJSystem        *s  = (HJSystem *)ctx;
+  const HJStencil *st = s->st;
+  const PetscCount to = HJBoxIndex(&st->box, row->i, row->j, row->k);
+
+  PetscFunctionBegin;
+  if (!HJSystemInvert(s, row->a)) HJSystemFoundSingular(s, ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i);
+  for (PetscInt e = 0; e < st->nentries; e++) {
+    const HJEntry *entry = &st->entry[e];
+
+    st->array[e][to] = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the inverse of D may have entries, from where D has some */
+static void HJSystemCloseBlock(const HJSystem *s, unsigned char *present)
+{
+  const PetscInt dof = s->dof;
+
+  for (PetscInt c = 0; c < dof; c++) present[c * dof + c] = 1;
+  for (PetscInt l = 0; l < dof; l++) {
+    for (PetscInt c = 0; c < dof; c++) {
+      for (PetscInt d = 0; d < dof; d++) present[c * dof + d] |= present[c * dof + l] & present[l * dof + d];
+    }
+  }
+}
+
+/* Arrays of the entries that are present. Collective */
+static PetscErrorCode HJSystemFillArrays(HJRows *rows, HJSystem *s, HJStencil *st)
+{
+  PetscSF sf;
+
+  PetscFunctionBegin;
+  st->storage = HJ_VARIABLE;
+  HJSystemCloseBlock(s, s->present);
+  PetscCall(HJSystemSetEntries(s, st, s->present));
+  PetscCall(PetscMalloc1(st->nentries, &st->array));
+  for (PetscInt e = 0; e < st->nentries; e++) PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->array[e]));
+  s->st = st;
+  PetscCall(HJRowsForEachBlock(rows, HJSystemFillVisit, s));
+  PetscCall(HJPadCreate(rows, st, &sf));
+  for (PetscInt e = 0; e < st->nentries && sf; e++) {
+    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, st->array[e], st->array[e], MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, st->array[e], st->array[e], MPI_REPLACE));
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether some nonzero lies outside the star */
+static HJShape HJSystemShape(const HJRows *rows, const HJSystem *s)
+{
+  const PetscInt size = s->dof * s->dof, dim = rows->grid->dim;
+  unsigned int   star = 0;
+
+  for (PetscInt o = 0; o < HJShapeSlots(dim, HJ_STAR); o++) star |= 1u << HJShapeBoxSlot(dim, HJ_STAR, o);
+  for (PetscInt e = 0; e < s->width; e++)
+    if (s->present[e] && !(star >> e / size & 1)) return HJ_BOX;
+  return HJ_STAR;
+}
+
+static PetscErrorCode HJSystemMake(HJRows *rows, PetscInt pad, HJSystem *s, HJStencil *st)
+{
+  PetscBool fits;
+
+  PetscFunctionBegin;
+  st->dim    = rows->grid->dim;
+  st->dof    = rows->dof;
+  st->shape  = HJSystemShape(rows, s);
+  st->nslots = HJShapeSlots(st->dim, st->shape);
+  st->mtype  = PETSC_MEMTYPE_HOST;
+  st->box    = HJGridPadded(rows->grid, pad);
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* what leaves the range of numbers has no finite bound, which is said */
+  PetscCall(HJSystemTryDictionary(rows, s, st, &fits));
+  if (!fits) PetscCall(HJSystemFillArrays(rows, s, st));
+  PetscCall(PetscFPTrapPop());
+  PetscCallMPI(MPI_Allreduce(&s->gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));
+  PetscCall(HJRowsBlame(rows, s->singular, -1, "begins a singular diagonal block", st->singular, sizeof(st->singular)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSystemCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, HJStencil **st, char reason[], size_t len)
+{
+  HJRows   rows;
+  HJSystem s;
+
+  PetscFunctionBegin;
+  *st = NULL;
+  PetscCall(HJRowsOpenBlocks(P, grid, da, &rows, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJSystemScan(&rows, &s));
+  PetscCall(HJRowsBlameWide(&rows, reason, len));
+  if (!reason[0]) {
+    PetscCall(PetscNew(st));
+    PetscCall(HJSystemMake(&rows, pad, &s, *st));
+  }
+  PetscCall(HJSystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJSystemFree(HJStencil *st)
+{
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < st->nentries && st->array; e++) PetscCall(PetscFree(st->array[e]));
+  PetscCall(PetscFree(st->array));
+  PetscCall(PetscFree(st->entry));
+  PetscCall(PetscFree(st->blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
