@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
-   PCHJMG with matrices that are unsymmetric. Rows scaled smoothly or by jumps are found and scaled back, and take at most one iteration more
-   than the symmetric matrix; small skew parts cost next to none; a flow is not taken for a scale. Upwind convection takes few iterations
-   whatever the Peclet number, is transposed exactly, and keeps its answer when new values begin or end to flow.
+   PCHJMG with matrices that are unsymmetric. Rows scaled smoothly or by jumps are found and scaled back, and take at most one iteration
+   more than the symmetric matrix; small skew parts cost next to none; a flow is not taken for a scale. Upwind convection takes few
+   iterations whatever the Peclet number, is transposed exactly, and keeps its answer when new values begin or end to flow.
 */
 #include "hjflow.h"
 

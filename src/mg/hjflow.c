@@ -1,19 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Levels on which convection, whose share each coarser grid doubles, makes polynomials grow. Decides which levels these are, the weights of
-   their subiterations, and how often a cycle visits them; their interpolation follows the rows of their own matrix, so that values come from
-   upstream, and coarse operators stay upwind.
+   Levels on which convection, whose share each coarser grid doubles, makes polynomials grow. Decides which levels these are, the weights
+   of their subiterations, and how often a cycle visits them; their interpolation follows the rows of their own matrix, so that values come
+   from upstream, and coarse operators stay upwind.
 */
 #include "hjmg.h"
 
 /* Subiterations of the finest grid, the next one and those below, by dimension, of equal weights, after corrections; there are none before
    them. Closed streamlines ask for many: coarse grids halve an error along them at best, sweeps of the finest one spread it across. In 2D
-   k = 8 on all levels takes twice as many iterations and more time. */
+   k = 8 on all levels takes twice as many iterations and more time */
 static const PetscInt HJMGFlowK[3][3] = {{8, 8, 8}, {32, 16, 8}, {8, 8, 8}};
 /* Where so many subiterations of a polynomial grow a level flows */
 #define HJ_MG_FLOW_GROWS 8
 /* The smallest weight, as a share of the one for symmetric matrices, that is tried for subiterations that are safe */
 #define HJ_MG_FLOW_LEAST 0.25
-/* A level is visited twice from the one above, so many times in all at most. One that is handed to fewer ranks is visited once from there */
+/* A level is visited twice from the one above, so many times in all at most. One that is handed to fewer ranks is visited once */
 #define HJ_MG_FLOW_VISITS 256
 
 static PetscInt HJMGFlowLevelK(const PC_HJMG *mg, const HJMGLevel *level)

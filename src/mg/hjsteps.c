@@ -97,8 +97,9 @@ static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt i
   return HJMGSwapIf(HJOperatorSwaps(step->op, step->w, its), v);
 }
 
-/* Whether there is no smoothing before the correction on a level: where it flows, or in rotated cycles. Stars differ from the products that would correct the grid above exactly,
-   which sweeps on both sides make up for: without them below the third grid cycles may converge slowly */
+/* Whether there is no smoothing before the correction on a level: where it flows, or in rotated cycles. Stars differ from the products that
+   would correct the grid above exactly, which sweeps on both sides make up for: without them below the third grid cycles may converge
+   slowly */
 static PetscBool HJMGIsOneSided(const HJMGPlan *p, PetscInt l)
 {
   if (p->mg->level[l].flows) return PETSC_TRUE;
