@@ -262,6 +262,7 @@ static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, KSP *ksp)
   PetscCall(MatDiagonalSet(L, diagonal, INSERT_VALUES));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)link), ksp));
   PetscCall(KSPSetOperators(*ksp, L, L));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "hjmg_scale_")); /* -ksp_view and the like are not for it */
   PetscCall(KSPSetType(*ksp, KSPCG));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
