@@ -205,6 +205,7 @@ int main(int argc, char **argv)
       TestFlow(&(Flow){FLOW_RECIRCULATING, 2, {65, 65, 1}, diffusion, PETSC_FALSE, 0.0}, e % 2 ? MATHJSTENCIL : MATAIJ, e ? 20 : 12));
     PetscCall(TestFlow(&(Flow){FLOW_OPEN, 3, {17, 16, 17}, diffusion, PETSC_FALSE, 0.0}, MATHJSTENCIL, 12));
   }
+  PetscCall(TestFlow(&(Flow){FLOW_ALONG, 2, {65, 64, 1}, 1e-4, PETSC_FALSE, 0.0}, MATHJSTENCIL, 12));
   PetscCall(TestFlow(&(Flow){FLOW_OPEN, 1, {2000, 1, 1}, 1e-4, PETSC_FALSE, 0.0}, MATHJSTENCIL, 10));
   PetscCall(TestFlow(&(Flow){FLOW_OPEN, 2, {64, 65, 1}, 1e-4, PETSC_FALSE, 1.0}, MATHJSTENCIL, 16));
   PetscCall(TestRichardson(&(Flow){FLOW_OPEN, 2, {65, 64, 1}, 1e-4, PETSC_FALSE, 0.0}));

@@ -14,7 +14,9 @@ static const PetscInt HJMGFlowK[3][3] = {{8, 8, 8}, {32, 16, 8}, {8, 8, 8}};
 #define HJ_MG_FLOW_GROWS 8
 /* The smallest weight, as a share of the one for symmetric matrices, that is tried for subiterations that are safe */
 #define HJ_MG_FLOW_LEAST 0.25
-/* A level is visited twice from the one above, so many times in all at most. One that is handed to fewer ranks is visited once */
+/* A level that has so many times fewer points than the one above is visited twice from there, so many times in all at most. One that is
+   handed to fewer ranks is visited once */
+#define HJ_MG_FLOW_FEWER  3
 #define HJ_MG_FLOW_VISITS 256
 
 static PetscInt HJMGFlowLevelK(const PC_HJMG *mg, const HJMGLevel *level)
@@ -58,7 +60,10 @@ PetscInt HJMGFlowVisits(const PC_HJMG *mg, PetscInt l)
 {
   PetscInt visits = 1;
 
-  for (PetscInt i = 1; i <= PetscMin(l, mg->nlevels - 2); i++)
-    if (mg->level[i].flows && mg->level[i - 1].flows && visits < HJ_MG_FLOW_VISITS) visits *= 2;
+  for (PetscInt i = 1; i <= PetscMin(l, mg->nlevels - 2); i++) {
+    const PetscBool fewer = (PetscBool)(HJ_MG_FLOW_FEWER * HJMGPoints(&mg->level[i]) < HJMGPoints(&mg->level[i - 1]));
+
+    if (mg->level[i].flows && mg->level[i - 1].flows && fewer && visits < HJ_MG_FLOW_VISITS) visits *= 2;
+  }
   return visits;
 }
