@@ -11,7 +11,8 @@ typedef enum {
   FLOW_CENTRE,  /* ksp ex29: the row's own conductivity, strength in the middle, 1 around it */
   FLOW_NEWTON,  /* conductivities over some decades, and a skew part of up to strength of each coupling */
   FLOW_OPEN,    /* upwind, velocity (1, 1/2, 1/4), the diffusion is strength; the side of the box is 1 */
-  FLOW_RECIRCULATING
+  FLOW_RECIRCULATING,
+  FLOW_ALONG /* velocity (1, 0, 0) */
 } FlowKind;
 
 typedef struct {
@@ -41,7 +42,7 @@ static inline PetscReal FlowRandom(const PetscInt at[3], const PetscInt off[3], 
 static inline PetscReal FlowInto(const Flow *f, const PetscInt at[3], PetscInt d, PetscInt side)
 {
   const PetscReal h = 1.0 / (f->n[0] + 1), x = (at[0] + 1) * h, y = (at[1] + 1) * h;
-  PetscReal       u = d == 0 ? 1.0 : d == 1 ? 0.5 : 0.25;
+  PetscReal       u = d == 0 ? 1.0 : f->kind == FLOW_ALONG ? 0.0 : d == 1 ? 0.5 : 0.25;
 
   if (f->kind == FLOW_RECIRCULATING) u = d == 0 ? 4 * x * (x - 1) * (1 - 2 * y) : d == 1 ? -4 * y * (y - 1) * (1 - 2 * x) : 0.0;
   return h * PetscMax(-side * u, 0.0);
@@ -103,7 +104,7 @@ static inline PETSC_UNUSED PetscInt FlowRow(const void *ctx, const PetscInt at[3
 static inline PETSC_UNUSED const char *FlowName(const Flow *f)
 {
   static const char *const kinds[] = {"rows divided by volumes", "rows times conductivities", "skew part of a linearisation", "open flow",
-                                      "recirculating flow"};
+                                      "recirculating flow",      "flow along an axis"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

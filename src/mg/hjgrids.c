@@ -273,7 +273,8 @@ PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax
 {
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
-  level->safe_k = HJScheduleSafeK(level->skew, emax);
+  if (level->flows) level->safe_k = HJScheduleSafeKJacobi(level->skew, emax, HJMGFlowOmega(mg, level, emax));
+  else level->safe_k = HJScheduleSafeK(level->skew, emax);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,7 +304,7 @@ static PetscErrorCode HJMGIsSmall(PC_HJMG *mg, HJMGLevel *level, PetscBool *is)
   }
   if (*is || !HJMGSuitsInverse(mg, HJ_MG_INVERSE_QUICK)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindSafeK(mg, level, 1.0 + level->coarsening.others));
-  *is = (PetscBool)(level->safe_k < HJ_MG_K);
+  *is = (PetscBool)(level->flows || level->safe_k < HJ_MG_K);
   if (*is) PetscCall(PetscStrncpy(mg->stop, "few points, and much convection", sizeof(mg->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -365,14 +366,14 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
   if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
   else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
-  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || one) {
+  if (mg->transfer != PC_HJMG_TRANSFER_BILINEAR) PetscCall(HJMGFindSkew(mg, level));
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (one && !level->flows)) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGFindSkew(mg, level));
   symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
-  if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity) limit = -1.0; /* always */
-  PetscCall((*set)(level->P, level->A, symmetric, limit, &jump));
+  if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity || level->flows) limit = -1.0; /* always */
+  PetscCall((*set)(level->P, level->A, (PetscBool)(symmetric || level->flows), limit, &jump));
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
@@ -566,15 +567,16 @@ static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 {
   PC_HJMG     *mg = (PC_HJMG *)pc->data;
   HJCoarsening now;
-  PetscBool    grows = PETSC_FALSE;
+  PetscBool    grows = PETSC_FALSE, flows = level->flows;
 
   PetscFunctionBegin;
   if (level > mg->level) PetscCall(HJMGMeasureCoarse(pc, level - 1, level, &now));
   else PetscCall(HJMGMeasure(mg, level, &now));
   *same             = HJCoarsenSame(&level->op->grid, &level->coarsening, &now);
   level->coarsening = now;
+  PetscCall(HJMGFindSkew(mg, level));
   if (level > mg->level) PetscCall(HJMGGrows(mg, level, &grows));
-  *same = (PetscBool)(*same && !grows);
+  *same = (PetscBool)(*same && !grows && level->flows == flows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

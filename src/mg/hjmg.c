@@ -411,6 +411,12 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    "%s, emax %g (%s); kernels: %s\n",
                                    mg->base + l, size, st->nslots, storage[st->storage], rows, level->w.k, rotated,
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
+  if (level->flows && level->w.k)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  convection: equal weights, after corrections alone, and %" PetscInt_FMT
+                                     " visit%s a cycle; skew part of "
+                                     "D^-1 A up to %.2g\n",
+                                     HJMGFlowVisits(mg, l), HJMGFlowVisits(mg, l) == 1 ? "" : "s", (double)level->skew));
   if (level->lifted)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  diagonal: twice the sum of the row's other entries for %" PetscInt_FMT " that are zero or weak\n",
@@ -652,8 +658,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
    grid of up to 350 points that is singular but for rounding is solved by its pseudoinverse.
 
-   Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
-   grid on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
+   Each coarser grid doubles the share of convection in a row. Levels on which a polynomial would grow have subiterations of equal weights,
+   after corrections alone, an interpolation from the rows of their own matrix, which takes values from upstream, and are visited twice from
+   the level above; `-ksp_view` names them. With GMRES iterations then hardly grow with the Peclet number; where streamlines are closed they
+   are some tens. Where `-pc_hjmg_k` or a bilinear transfer is asked for such levels have as many subiterations as do not grow, and a grid
+   on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
    Under `KSPHJRICHARDSON` with `KSP_NORM_UNPRECONDITIONED`, and under `KSPRICHARDSON` without a monitor or a null space, cycles are
    rotated: the smoothing after the correction of one cycle and before that of the next are one list of subiterations, and the norm comes

@@ -9,9 +9,10 @@
    need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
    events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
    sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
-   rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero,
-   missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary rows
-   that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c
+   lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain,
+   hjinside.c leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle
+   PCMG runs.
 */
 #pragma once
 
@@ -99,6 +100,7 @@ typedef struct {
   PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    follows_rows; /* P follows the rows of A */
   PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
+  PetscBool    flows;        /* convection: see hjflow.c */
   PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
   PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;        /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */
@@ -272,6 +274,13 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
 /* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
+/* hjflow.c. Whether polynomials grow on a level whose skew part is known, and equal weights do not: level->flows */
+PETSC_INTERN void HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
+/* The weight of such a level whose eigenvalues are up to emax; 0: none is safe */
+PETSC_INTERN PetscReal      HJMGFlowOmega(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
+PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
+/* How often a cycle comes to a level */
+PETSC_INTERN PetscInt HJMGFlowVisits(const PC_HJMG *, PetscInt l);
 /* hjskew.c. Collective. A bound of the skew part of D^-1 A, of a matrix and the operator that smooths with it */
 PETSC_INTERN PetscErrorCode HJMGMeasureSkew(Mat, DM, const HJOperator *, PetscReal *skew);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */

@@ -381,8 +381,8 @@ static PetscErrorCode HJMGRenewFinest(PC pc)
   PetscCall(HJBoundEnd(level->op, &level->bound));
   PetscCall(HJMGCheckBound(mg, level, level->bound.emax));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJBoundSkew(level->op, &level->skew)); /* also of stars, whose values may not be symmetric any more */
-  level->safe_k = HJScheduleSafeK(level->skew, level->bound.emax);
+  PetscCall(HJMGMeasureSkew(level->A, level->da, level->op, &level->skew)); /* also of stars, which may not be symmetric any more */
+  PetscCall(HJMGFindSafeK(mg, level, level->bound.emax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

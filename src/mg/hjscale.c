@@ -17,10 +17,12 @@
 #define HJ_MG_SCALE_STEPS 30
 /* A scale explains at least this share of the squares of all logarithms, or none is looked for any further */
 #define HJ_MG_SCALE_SHARE 0.25
-/* The matrix of the pairs, which is singular, gets so much more diagonal; each of a few solves leaves so much of the residual */
+/* The matrix of the pairs, which is singular, gets so much more diagonal. Each of a few solves leaves so much of the residual; the first
+   one is for a look at what comes of it */
 #define HJ_MG_SCALE_SHIFT  1e-6
 #define HJ_MG_SCALE_SOLVES 8
 #define HJ_MG_SCALE_RTOL   1e-5
+#define HJ_MG_SCALE_FIRST  1e-2
 /* A residual so small beside the right-hand side is rounding */
 #define HJ_MG_SCALE_ROUNDING 1e-13
 /* The logarithms of the diagonals of scaled rows may be so far apart, or as far as the guess leaves them. Upwind differences of a constant
@@ -260,8 +262,8 @@ static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, KSP *ksp)
   PetscCall(MatDiagonalSet(L, diagonal, INSERT_VALUES));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)link), ksp));
   PetscCall(KSPSetOperators(*ksp, L, L));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "hjmg_scale_")); /* -ksp_view and the like are not for it */
   PetscCall(KSPSetType(*ksp, KSPCG));
-  PetscCall(KSPSetTolerances(*ksp, HJ_MG_SCALE_RTOL, PETSC_DEFAULT, PETSC_DEFAULT, 50));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(MatDestroy(&L));
@@ -336,6 +338,7 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
     PetscCall(VecAXPY(residual, -1.0, correction));
     PetscCall(VecNorm(residual, NORM_2, &norm));
     if (norm <= HJ_MG_SCALE_ROUNDING * least) break;
+    PetscCall(KSPSetTolerances(ksp, i ? HJ_MG_SCALE_RTOL : HJ_MG_SCALE_FIRST, PETSC_DEFAULT, PETSC_DEFAULT, 50));
     PetscCall(KSPSolve(ksp, residual, correction));
     PetscCall(VecAXPY(logs, 1.0, correction));
     PetscCall(HJMGScaleFits(m, A, sum, count, logs, spread, fits));

@@ -64,5 +64,6 @@ PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
   PetscFunctionBegin;
   if (mg->stars) level->skew = 0;
   if (level->skew < 0) PetscCall(HJMGMeasureSkew(level->A, level->da, level->op, &level->skew));
+  HJMGFindFlow(mg, level);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

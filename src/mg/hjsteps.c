@@ -105,25 +105,28 @@ static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt i
   return HJMGSwapIf(HJMGSwaps(p, step), v);
 }
 
-/* Whether there is no smoothing before the correction on a level. Stars differ from the products that would correct the grid above exactly,
-   which sweeps on both sides make up for: without them below the third grid cycles may converge slowly */
+/* Whether there is no smoothing before the correction on a level: where it flows, or in rotated cycles. Stars differ from the products that
+   would correct the grid above exactly, which sweeps on both sides make up for: without them below the third grid cycles may converge
+   slowly */
 static PetscBool HJMGIsOneSided(const HJMGPlan *p, PetscInt l)
 {
+  if (p->mg->level[l].flows) return PETSC_TRUE;
   return (PetscBool)(p->rotated && p->mg->one_sided && (!p->mg->stars || p->mg->base + l <= 2));
 }
 
 static HJMGVector HJMGAddCoarse(const HJMGPlan *, PetscInt);
 
-/* A cycle without smoothing before the correction, from 0: the right-hand side is restricted as it is, and no residual is made */
-static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, HJMGPair v)
+/* A cycle without smoothing before the correction. From 0 the right-hand side is restricted as it is, and no residual is made */
+static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
 {
   HJMGVector c;
   HJMGStep  *step;
 
-  (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_NONE, HJ_MG_B});
+  if (zero) (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_NONE, HJ_MG_B});
+  else (void)HJMGAddRestrict(p, l, v);
   c          = HJMGAddCoarse(p, l);
   step       = HJMGAddStep(p, HJ_MG_CORRECT, l, v);
-  step->zero = PETSC_TRUE;
+  step->zero = zero;
   step->c    = c;
   return HJMGAddSweep(p, l, PETSC_TRUE, v);
 }
@@ -132,7 +135,7 @@ static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, HJMGPair v)
 static HJMGPair HJMGAddLevel(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
 {
   if (l == p->mg->nlevels - 1) HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, v)->zero = zero;
-  else if (HJMGIsOneSided(p, l)) v = HJMGAddOneSided(p, l, v);
+  else if (HJMGIsOneSided(p, l)) v = HJMGAddOneSided(p, l, zero, v);
   else {
     v = HJMGAddSmoothRestricted(p, l, zero, v);
     v = HJMGAddSmoothCorrected(p, l, 1, HJMGAddCoarse(p, l), v);
@@ -140,28 +143,39 @@ static HJMGPair HJMGAddLevel(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMG
   return v;
 }
 
+/* Whether a level is visited twice from the one above */
+static PetscBool HJMGIsTwice(const HJMGPlan *p, PetscInt l)
+{
+  return (PetscBool)(HJMGFlowVisits(p->mg, l) > HJMGFlowVisits(p->mg, l - 1));
+}
+
 /* The correction of level l by those below, whose right-hand side is there. Returns where it is on the next level */
 static HJMGVector HJMGAddCoarse(const HJMGPlan *p, PetscInt l)
 {
-  return HJMGAddLevel(p, l + 1, PETSC_TRUE, (HJMGPair){HJ_MG_X, HJ_MG_Y}).x;
+  HJMGPair v = HJMGAddLevel(p, l + 1, PETSC_TRUE, (HJMGPair){HJ_MG_X, HJ_MG_Y});
+
+  if (HJMGIsTwice(p, l + 1)) v = HJMGAddLevel(p, l + 1, PETSC_FALSE, v);
+  return v.x;
 }
 
-/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
-static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l)
+/* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric; those after a correction alone become those
+   before it */
+static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l, PetscBool zero)
 {
   const HJMGLevel *level = &p->mg->level[l];
   const HJMGVector room  = level->residual ? HJ_MG_RESIDUAL : HJ_MG_Y;
   const HJMGPair   in_x  = {HJ_MG_X, level->lines ? room : HJ_MG_NONE};
 
   if (l == p->mg->nlevels - 1) {
-    HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, in_x)->zero = PETSC_TRUE;
+    HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, in_x)->zero = zero;
     return;
   }
-  HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->zero = PETSC_TRUE;
+  HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->zero = zero;
   (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_X, room});
-  HJMGAddTransposed(p, l + 1);
-  HJMGAddStep(p, HJ_MG_CORRECT, l, in_x)->c   = HJ_MG_X;
-  HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->after = PETSC_TRUE;
+  HJMGAddTransposed(p, l + 1, PETSC_TRUE);
+  if (HJMGIsTwice(p, l + 1)) HJMGAddTransposed(p, l + 1, PETSC_FALSE);
+  HJMGAddStep(p, HJ_MG_CORRECT, l, in_x)->c = HJ_MG_X;
+  if (!HJMGIsOneSided(p, l)) HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->after = PETSC_TRUE;
 }
 
 /*
@@ -177,13 +191,13 @@ static HJMGPair HJMGAddCycle(const HJMGPlan *p, HJMGKind kind)
 
   switch (kind) {
   case HJ_MG_TRANSPOSED:
-    HJMGAddTransposed(p, 0);
+    HJMGAddTransposed(p, 0, PETSC_TRUE);
     return v;
   case HJ_MG_START_ZERO:
   case HJ_MG_START:
     return HJMGAddSmoothRestricted(p, 0, (PetscBool)(kind == HJ_MG_START_ZERO), v);
   case HJ_MG_ROTATED: {
-    const HJMGPair to = HJMGAddSmoothCorrected(p, 0, p->mg->one_sided ? 1 : 2, HJMGAddCoarse(p, 0), v);
+    const HJMGPair to = HJMGAddSmoothCorrected(p, 0, HJMGIsOneSided(p, 0) ? 1 : 2, HJMGAddCoarse(p, 0), v);
 
     HJMGAddRestrict(p, 0, to)->squares = PETSC_TRUE;
     return to;
@@ -202,11 +216,13 @@ static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind)
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
   const PetscBool rotated    = (PetscBool)(kind >= HJ_MG_ROTATED && !transposed);
   HJMGPlan        p          = {mg, rotated, transposed, &mg->steps[kind]};
+  PetscInt        visits     = 0;
 
   PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->nlevels; l++) visits += HJMGFlowVisits(mg, l);
   p.list->n = 0;
   PetscCall(PetscFree(p.list->step));
-  PetscCall(PetscMalloc1(HJ_MG_LEVEL_STEPS * mg->nlevels, &p.list->step));
+  PetscCall(PetscMalloc1(HJ_MG_LEVEL_STEPS * visits, &p.list->step));
   p.list->in_y = (PetscBool)(HJMGAddCycle(&p, kind).x == HJ_MG_Y);
   for (HJMGStep *s = p.list->step; s < p.list->step + p.list->n; s++) {
     const PetscBool two       = (PetscBool)(s->kind == HJ_MG_SWEEP && s->y != HJ_MG_NONE),

@@ -186,6 +186,10 @@ PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *mg, HJMGLevel *level)
   const HJMGSweeps s[2] = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
 
   PetscFunctionBegin;
+  if (level->flows) {
+    PetscCall(HJMGSetUpFlowSweeps(mg, level));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSetUpSmoother(level, &s[0], &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
   if (s[0].k != s[1].k || s[0].ratio != s[1].ratio || s[0].roots != s[1].roots) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));
@@ -197,6 +201,10 @@ PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *mg, HJMGLevel *level)
   const HJMGSweeps s = {HJMGLevelSweeps(mg, level, PETSC_FALSE).k, 0, NULL};
 
   PetscFunctionBegin;
+  if (level->flows) {
+    PetscCall(HJMGSetUpFlowSweeps(mg, level));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSetUpSmoother(level, &s, &level->w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
