@@ -126,7 +126,7 @@ static PetscErrorCode TestThin(void)
 {
   static const struct {
     PetscInt dim, n, thin, its;
-  } cases[] = {{2, 513, 3, 5}, {3, 33, 3, 6}, {3, 33, 6, 8}};
+  } cases[] = {{2, 513, 3, 5}, {3, 33, 3, 6}, {3, 33, 6, 7}};
 
   PetscBool gpu = PETSC_FALSE;
 

@@ -710,6 +710,10 @@ static const HJMultigridOps HJMultigridHost = {
   .couplings                      = HJHostCouplings,
   .jump                           = HJHostJump,
   .interpolation_fill             = HJHostInterpolationFill,
+  .lines_create                   = HJHostLinesCreate,
+  .lines_destroy                  = HJHostLinesDestroy,
+  .lines_factor                   = HJHostLinesFactor,
+  .lines_solve                    = HJHostLinesSolve,
 };
 
 const HJBackendOps HJBackendHost = {

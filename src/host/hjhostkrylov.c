@@ -8,22 +8,27 @@
 
 #define HJ_KRYLOV_PART 2048 /* points whose vectors fit into the first cache */
 
+/* Lines lie one behind another, so that some of them are one vector */
 static PetscErrorCode HJHostDirection(const HJProduct *product, PetscScalar beta, const PetscScalar *z, PetscScalar *p, PetscScalar *dot)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const HJShell       *s       = product->shell;
-  const PetscInt       n       = s->width[0];
-  const PetscCount     lines = (PetscCount)s->width[1] * s->width[2], ahead = s->dim < 2 ? 1 : s->dim < 3 ? 2 : s->width[1] + 2;
-  PetscCount           made = 0;
+  const PetscInt       n = s->width[0], lines = s->width[1] * s->width[2], part = PetscMax(HJ_KRYLOV_PART / n, 1);
+  const PetscInt       ahead = s->dim < 2 ? 0 : s->dim < 3 ? 1 : s->width[1] + 1; /* the last line that a line's product needs */
+  PetscInt             made  = 0;
   HJHostProductArgs    args;
 
   PetscFunctionBegin;
   *dot = 0.0;
   HJHostProductSet(product->a, n, PETSC_FALSE, &args);
-  for (PetscCount line = 0; line < lines; line++) {
-    for (; made < PetscMin(line + ahead, lines); made++) kernels->krylov_direction(n, beta, z + made * n, p + made * n);
-    HJHostProductOwnLine(product, &args, (PetscInt)(line % s->width[1]), (PetscInt)(line / s->width[1]));
-    *dot += kernels->krylov_dot(n, p + line * n, product->y + line * n);
+  for (PetscInt line = 0; line < lines; line += part) {
+    const PetscInt   end = PetscMin(line + part, lines), need = PetscMin(end + ahead, lines);
+    const PetscCount at = (PetscCount)line * n, next = (PetscCount)made * n;
+
+    kernels->krylov_direction((need - made) * n, beta, z + next, p + next);
+    made = need;
+    for (PetscInt l = line; l < end; l++) HJHostProductOwnLine(product, &args, l % s->width[1], l / s->width[1]);
+    *dot += kernels->krylov_dot((end - line) * n, p + at, product->y + at);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

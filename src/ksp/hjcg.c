@@ -74,13 +74,11 @@ static PetscErrorCode HJCGFindProducts(HJCG *cg)
 /* Whether the solve is here; else KSPCG does it, and *why says so */
 static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char **why)
 {
-  PCFailedReason failed;
-  PetscBool      scaled = PETSC_FALSE;
+  PetscBool scaled = PETSC_FALSE;
 
   PetscFunctionBegin;
   *cg  = (HJCG){.ksp = ksp, .x = ksp->vec_sol, .r = ksp->work[0], .z = ksp->work[1], .p = ksp->work[2]};
   *why = NULL;
-  PetscCall(PCGetFailedReason(ksp->pc, &failed));
 #if HJ_PC_MAY_SCALE
   PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
 #endif
@@ -88,7 +86,6 @@ static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char
   else if (ksp->calc_sings) *why = "eigenvalues are computed";
   else if (hj->radius != 0.0 || hj->target != 0.0) *why = "there is a radius or a target";
   else if (ksp->transpose_solve) *why = "the system is transposed";
-  else if (failed || ksp->reason == KSP_DIVERGED_PC_FAILED) *why = "the set-up of the preconditioner failed";
   else if (scaled) *why = "the preconditioner scales by a diagonal";
   else if (HJ_KSP_STOPS_AT_CURVATURE(ksp)) *why = "negative curvature converges";
   if (*why) PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,6 +160,22 @@ static PetscErrorCode HJCGTest(HJCG *cg, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner may have failed in set-up on this rank alone: all ranks see it by the first sum, which is no number then */
+static PetscErrorCode HJCGFlag(HJCG *cg)
+{
+  PetscScalar *r;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (cg->ksp->reason != KSP_DIVERGED_PC_FAILED) PetscFunctionReturn(PETSC_SUCCESS);
+  cg->ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscCall(VecGetLocalSize(cg->r, &n));
+  PetscCall(VecGetArrayWrite(cg->r, &r));
+  for (PetscInt i = 0; i < n; i++) r[i] = (PetscScalar)HUGE_VAL;
+  PetscCall(VecRestoreArrayWrite(cg->r, &r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The residual of the initial guess */
 static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
 {
@@ -173,6 +186,7 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
   ksp->its = 0;
   if (ksp->guess_zero) PetscCall(VecCopy(ksp->vec_rhs, cg->r));
   else PetscCall(MatResidual(cg->A, ksp->vec_rhs, cg->x, cg->r));
+  PetscCall(HJCGFlag(cg));
   if (objective && !ksp->guess_zero) {
     PetscCall(VecTDot(cg->r, cg->x, &dot[0]));
     PetscCall(VecTDot(ksp->vec_rhs, cg->x, &dot[1]));

@@ -11,6 +11,8 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
+/* Rounding of the sum of the sizes of a row, as a share of its diagonal */
+#define HJ_MG_DEFINITE_SLACK 1e-12
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
@@ -118,7 +120,9 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
     PetscCall((*get)(level->A, ops->mtype, &a));
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
-  if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
+  if (mg->base || level > mg->level) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->definite       = (PetscBool)(level->op->stencil->gershgorin <= 2.0 + HJ_MG_DEFINITE_SLACK);
+  mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,6 +375,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
+  if (!mg->base && level == mg->level + 1 && level->rough > HJ_MG_ROUGHER) mg->finest = 0.0;
   level->follows_rows = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -381,6 +386,7 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscCall(HJRestrictDestroy(&level->restriction));
   PetscCall(HJWeightsReset(&level->w));
   PetscCall(HJWeightsReset(&level->rotated));
+  PetscCall(HJMGLinesDestroy(&level->lines));
   PetscCall(MatDestroy(&level->A));
   PetscCall(MatDestroy(&level->P));
   PetscCall(VecDestroy(&level->x));

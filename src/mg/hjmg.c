@@ -468,6 +468,7 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
   PetscFunctionBegin;
   for (PetscInt l = 0; l < last + !mg->gather; l++) {
     PetscCall(HJMGViewLevel(mg, l, viewer));
+    PetscCall(HJMGLinesView(&mg->level[l], viewer));
     PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
     PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
@@ -608,6 +609,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
 .  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
+.  -pc_hjmg_smoother <auto,points,lines>         - what smooths
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
@@ -639,8 +641,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
    is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
-   between regions that are thinner than the distance of coarse points, and a direction that is weak in one part of the grid and strong
-   in another.
+   between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
+   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
+   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
@@ -679,8 +682,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
-          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`,
-          `PCHJMGSetRankPoints()`
+          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetSmoother()`,
+          `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

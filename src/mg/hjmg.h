@@ -6,12 +6,12 @@
 
    hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
    hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
-   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
-   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak,
-   hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary rows that are a diagonal
-   alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
+   events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
+   sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
+   rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero,
+   missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary rows
+   that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -63,7 +63,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
    take HJ_MG_PART of the work on the finest grid, but not more than HJ_MG_K_MOST, nor than a side has points. In 3D, where sweeps over
    27 points cost more, it has twice as many as its points are apart, counted in points of the finest grid, but not more than
    HJ_MG_K_MOST_3D. Where the share is larger than HJ_MG_ROUGHER it has twice these numbers. Where the finest grid itself is rough at a
-   larger share of its points than HJ_MG_ROUGH_FINEST no grid has more subiterations, as those of the finest are too few then
+   larger share of its points than HJ_MG_ROUGH_FINEST, or the next one than HJ_MG_ROUGHER, others take their place, see HJMGRoughSweeps()
 */
 #define HJ_MG_ROUGH        0.3
 #define HJ_MG_ROUGHER      0.6
@@ -74,6 +74,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
 #define HJ_MG_TURNS          0.25
 #define HJ_MG_K_MOST_TURNING 32
+
+/* Factors and weights of lines, see hjlines.c */
+typedef struct _n_HJMGLines *HJMGLines;
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -91,6 +94,7 @@ typedef struct {
   Vec          residual;   /* for transposed cycles, where the grid below borrows r; made when such a cycle is first asked for */
   Mat          At;         /* for transposed cycles: the transpose of A, and its operator; made at the same time */
   HJOperator  *opt;
+  HJMGLines    lines;        /* smooth in place of w and rotated; NULL: points do */
   HJRestrict  *restriction;  /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    follows_rows; /* P follows the rows of A */
@@ -161,6 +165,7 @@ typedef struct {
   HJWeights   *w;
   PetscInt     its;
   PetscBool    zero, transposed, rotated;
+  PetscBool    after;   /* of a sweep: it comes after a correction */
   PetscBool    squares; /* of a restriction: the sum of the squares of this rank's residual is sent too, to mg->squares */
   HJMGAlso     also;
   HJMGVector   x, y, c;
@@ -204,6 +209,7 @@ typedef struct {
   PetscBool         graph;                   /* cycles are recorded where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
+  PCHJMGSmoother    smoother;
   PetscBool         galerkin; /* coarse operators are never stars */
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
@@ -218,10 +224,11 @@ typedef struct {
   PetscBool     stars;          /* the operators of coarse grids are stars */
   HJMGOperators operators;      /* what the operators are like */
   PetscBool     one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
+  PetscBool     definite;       /* the diagonal of the finest is positive and dominates: no eigenvalue is negative */
   PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
   PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
   MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
+  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
   PetscBool  converted;     /* A of the finest level is a copy of the matrix */
@@ -371,6 +378,15 @@ PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* Says what to do about a matrix so unsymmetric that the subiterations of a level are not safe. Empty where they are safe */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
+/* hjlines.c. Collective. Makes the lines of a level with the values that it has now, where it is to be smoothed by lines, else none */
+PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
+/* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
+   order. r is overwritten */
+PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
+/* Bytes of their factors on this rank; NULL: 0 */
+PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
+PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
+PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
 /* hjmgsetters.c. The options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
