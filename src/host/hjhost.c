@@ -91,6 +91,11 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   for (PetscInt o = 1; o < st->nslots && st->dof == 1; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
   if (st->dof > 1) PetscCall(HJHostSystemSet(h));
   PetscCall(HJHostFindRuns(h));
+  for (PetscInt r = 0; r < st->nrows && st->dof == 1; r++) {
+    h->alone[r] = 1;
+    for (PetscInt o = 1; o < st->nslots; o++)
+      if (st->rows[r * st->nslots + o] != 0.0) h->alone[r] = 0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,17 +237,52 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
   }
 }
 
+/* A few points at an end of a line, each by its own row: those of walls often are a diagonal alone */
+static void HJHostFew(const HJHost *h, const HJHostRow *line, PetscInt lo, PetscInt hi, PetscCount at, PetscBool zero)
+{
+  const unsigned char *index = h->st.index + at;
+  PetscBool            alone = (PetscBool)!zero;
+  HJHostRow            r;
+
+  if (lo == hi) return;
+  for (PetscInt i = lo; i < hi; i++) alone = (PetscBool)(alone && h->alone[index[i]]);
+  if (!alone) {
+    HJHostRun(h, line, -1, lo, hi, at, zero);
+    return;
+  }
+  r.n     = hi - lo;
+  r.b     = line->b + lo;
+  r.y     = line->y + lo;
+  r.x[4]  = line->x[4] + lo;
+  r.c     = line->c;
+  r.index = index + lo;
+  h->kernels->indexed_alone[h->shape][h->st.dim - 1](&r);
+}
+
+/* Points of a line from the start of a run on, none of which but a few at its ends has another row: the line is done by that row, where it
+   is aligned, and the few again by theirs. false: there are more. first: as below */
+static PetscBool HJHostLongRun(const HJHost *h, HJHostRow *line, const HJLineRun *run, PetscInt first, PetscCount at, PetscBool zero)
+{
+  const HJLineRun   *longest = run->row < 0 ? run + 1 : run;
+  const PetscInt     lo = run->row < 0 ? run[1].first - first : 0, hi = lo < line->n ? PetscMin(longest[1].first - first, line->n) : 0;
+  const PetscScalar *c = line->c;
+
+  if (h->st.dof > 1 || lo >= PetscMin(line->n, HJ_HOST_MIN_RUN) || line->n - hi >= HJ_HOST_MIN_RUN) return PETSC_FALSE;
+  line->c += (PetscCount)longest->row * (1 + h->st.nslots);
+  (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
+  line->c = c;
+  HJHostFew(h, line, 0, lo, at, zero);
+  HJHostFew(h, line, hi, line->n, at, zero);
+  return PETSC_TRUE;
+}
+
 /* A line of a grid with a dictionary, run by run; first is its first point, counted from the start of the box's line */
 static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt first, PetscCount lineno, PetscCount at, PetscBool zero)
 {
   const HJLineRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
-  if (run->row >= 0 && run[1].first - first >= line->n && h->st.dof == 1) {
-    line->c += (PetscCount)run->row * (1 + h->st.nslots);
-    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
-    return;
-  }
+  if (HJHostLongRun(h, line, run, first, at, zero)) return;
   for (PetscInt lo = 0, hi; lo < line->n; lo = hi, run++) {
     hi = PetscMin(run[1].first - first, line->n);
     if (run->row < 0 && hi < line->n && hi - lo < HJ_HOST_MIN_RUN) {

@@ -87,6 +87,13 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8
       y[i]                 = c[0] * b[i] + c[1] * x4[i] LIST(HJ_ADD_INDEXED);                                                              \
     }                                                                                                                                      \
   }                                                                                                                                        \
+  static void HJIndexedAlone_##NAME(const HJHostRow *r)                                                                                    \
+  {                                                                                                                                        \
+    for (PetscInt i = 0; i < r->n; i++) {                                                                                                  \
+      const PetscScalar *c = r->c + (2 + NNEIGHBORS) * (PetscInt)r->index[i];                                                              \
+      r->y[i]              = c[0] * r->b[i] + c[1] * r->x[4][i];                                                                           \
+    }                                                                                                                                      \
+  }                                                                                                                                        \
   static void HJIndexedZero_##NAME(const HJHostRow *r)                                                                                     \
   {                                                                                                                                        \
     for (PetscInt i = 0; i < r->n; i++) r->y[i] = r->c[(2 + NNEIGHBORS) * (PetscInt)r->index[i]] * r->b[i];                                \
@@ -439,6 +446,7 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .variable         = HJ_TABLE(Variable),
   .constant_zero    = HJConstantZero,
   .indexed_zero     = HJ_TABLE(IndexedZero),
+  .indexed_alone    = HJ_TABLE(IndexedAlone),
   .variable_zero    = HJVariableZero,
   .product          = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
                        {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},

@@ -55,6 +55,7 @@ typedef struct {
   HJHostRowFn variable[2][3];
   HJHostRowFn constant_zero; /* from x = 0: y = c[0] b */
   HJHostRowFn indexed_zero[2][3];
+  HJHostRowFn indexed_alone[2][3]; /* the same from x, of rows that are a diagonal alone */
   HJHostRowFn variable_zero;
   void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
   void (*galerkin_line)(const HJHostGalerkinLine *);

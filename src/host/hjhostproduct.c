@@ -75,9 +75,20 @@ static void HJProductPart(const HJHostProductArgs *p, HJHostRow *r, const PetscS
   r->b = b;
 }
 
+/* The first or last point of a line, at place i. Its neighbours from x on are not needed where its row is a diagonal alone, as at walls */
+static void HJProductEnd(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar *const x[9], const PetscScalar *own, PetscInt i,
+                         PetscCount at)
+{
+  const PetscInt row = p->few ? p->a->index[at + i] : 0;
+
+  if (p->few && p->alone[row]) r->y[i] = r->w * (p->a->rows[row * p->a->nslots] * own[i]);
+  else HJProductPart(p, r, x, i, 1, at);
+}
+
 void HJHostProductLine(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar ends[2][9][3], PetscCount at)
 {
-  const PetscInt     n = p->n;
+  const PetscInt     n   = p->n;
+  const PetscScalar *own = r->x[4];
   const PetscScalar *x[3][9]; /* of the first point, the last, and those between */
 
   for (int i = 0; i < p->nlines; i++) {
@@ -86,8 +97,8 @@ void HJHostProductLine(const HJHostProductArgs *p, HJHostRow *r, const PetscScal
     for (int side = 0; side < 2; side++) x[side][l] = HJHostProductNeedsEnds(p->a, l) ? ends[side][l] + 1 : r->x[l] + (side ? n - 1 : 0);
     x[2][l] = r->x[l] + 1;
   }
-  HJProductPart(p, r, x[0], 0, 1, at);
-  if (n > 1) HJProductPart(p, r, x[1], n - 1, 1, at);
+  HJProductEnd(p, r, x[0], own, 0, at);
+  if (n > 1) HJProductEnd(p, r, x[1], own, n - 1, at);
   if (n > 2) HJProductPart(p, r, x[2], 1, n - 2, at);
 }
 
@@ -97,6 +108,13 @@ void HJHostProductSet(const HJCoefficients *a, PetscInt n, PetscBool b, HJHostPr
   for (int t = 0; t < 3; t++) p->kernel[t] = HJHostPickKernels()->product[b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
   for (int l = 0; l < 9; l++)
     if (HJHostProductNeedsLine(a, l % 3 - 1, l / 3 - 1)) p->line[p->nlines++] = l;
+  p->few = (PetscBool)(a->storage == HJ_COEFFICIENTS_DICTIONARY && !b);
+  for (PetscInt m = 0; m < a->nrows && p->few; m++) {
+    PetscInt s = 1;
+
+    while (s < a->nslots && a->rows[m * a->nslots + s] == 0.0) s++;
+    p->alone[m] = s == a->nslots;
+  }
 }
 
 /* Most lines have no ghosts but before and after them */

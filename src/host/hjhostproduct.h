@@ -8,7 +8,9 @@ typedef struct {
   const HJCoefficients *a;
   PetscInt              n; /* points of a line */
   HJHostRowFn           kernel[3];
-  int                   nlines, line[9]; /* the lines around a line that the shape needs, as numbers of HJHostRow */
+  int                   nlines, line[9];    /* the lines around a line that the shape needs, as numbers of HJHostRow */
+  PetscBool             few;                /* a dictionary, and lines have no b: */
+  unsigned char         alone[HJ_MAX_ROWS]; /* of each row, it is a diagonal alone */
 } HJHostProductArgs;
 
 /* y = b + alpha A x, of all points, on the line (j, k) */

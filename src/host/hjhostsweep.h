@@ -29,6 +29,7 @@ typedef struct {
   PetscInt             period[3];           /* points of a direction whose neighbour on both sides is this rank itself; else 0 */
   HJLineRun           *runs;                /* dictionary */
   PetscCount          *line_runs;           /* first run of each line */
+  unsigned char        alone[HJ_MAX_ROWS];  /* of each row: it is a diagonal alone */
   const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
   PetscCount           shift[HJ_MAX_SLOTS];
   PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][1 + nslots] */
