@@ -65,13 +65,25 @@ static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
   return (PetscBool)(grid->min_width < PETSC_INT_MAX);
 }
 
+/* Points of a periodic direction in which this rank is its own neighbour; else 0 */
+static inline PetscInt HJGridPeriod(const HJGrid *grid, int d)
+{
+  return grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d] ? grid->N[d] : 0;
+}
+
+/* Where a coordinate at most a period beyond an end is in the period; the same where that is 0 */
+static inline PetscInt HJPeriodWrap(PetscInt period, PetscInt i)
+{
+  return i < 0 ? i + period : period && i >= period ? i - period : i;
+}
+
 /* Whether the grid is periodic in a direction and all neighbours of this rank are itself: then there is no other rank */
 static inline PetscBool HJGridIsWrapped(const HJGrid *grid)
 {
   PetscBool wrapped = PETSC_FALSE;
 
   for (int d = 0; d < grid->dim; d++) {
-    const PetscBool itself = (PetscBool)(grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d]);
+    const PetscBool itself = (PetscBool)(HJGridPeriod(grid, d) > 0);
 
     if (!itself && (grid->neighbor[d][0] || grid->neighbor[d][1])) return PETSC_FALSE;
     wrapped = (PetscBool)(wrapped || itself);
@@ -338,6 +350,9 @@ typedef struct {
 typedef struct {
   const char  *name;
   PetscMemType mtype;
+  /* Where a rank is its own neighbour across a period exact sweeps, and absolute(), need no coefficients beside the owned points: they read
+     those of the period itself, on all grids of more than one direction */
+  PetscBool wraps_coefficients;
   PetscErrorCode (*create)(const HJGrid *, const HJStencil *, void **);
   PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
   PetscErrorCode (*limits)(void *, HJLimits *);         /* may change at a refresh */

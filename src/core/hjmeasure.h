@@ -26,11 +26,12 @@ typedef struct {
 /*
    At how many points, of so many that are coupled, a direction is weaker than the strongest one there: by more than HJ_MEASURE_RATIO times
    4^s, s the last step that is so. The strongest is strong to both sides, and what is weak is so on both: a wall or the end of the domain
-   is no side, and coefficients that jump from point to point make no direction. 0 points: the backend does not look
+   is no side, and coefficients that jump from point to point make no direction. And how often each is the strongest where some are weaker
+   by more than 16 HJ_MEASURE_RATIO. 0 points: the backend does not look
 */
 #define HJ_RATIO_STEPS 8
 typedef struct {
-  PetscReal points, weaker[3][HJ_RATIO_STEPS];
+  PetscReal points, weaker[3][HJ_RATIO_STEPS], strongest[3];
 } HJMeasureRatios;
 
 #define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))

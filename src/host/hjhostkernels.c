@@ -407,6 +407,32 @@ static PetscScalar HJKrylovUpdate(PetscInt n, PetscScalar alpha, const PetscScal
 #define HJ_NAME_(isa) HJHostKernels_##isa
 #define HJ_NAME(isa)  HJ_NAME_(isa)
 
+/* Elimination, and back from the last points */
+static void HJLinesAbreast(const HJHostBundle *b)
+{
+  const PetscInt n = b->abreast;
+
+  for (PetscInt at = 1; at < b->count; at++) {
+    const PetscScalar *c = b->c + (at - 1) * b->step, *before = b->r + (at - 1) * b->step;
+    PetscScalar       *y = b->r + at * b->step;
+
+    HJ_FOR_LINE_ONCE(HJ_AT(y + i) - HJ_AT(c + i) * HJ_AT(before + i))
+  }
+  for (PetscInt at = b->count - 1; at >= 0; at--) {
+    const PetscScalar *m = b->m + at * b->step, *c = b->c + at * b->step;
+    PetscScalar       *r = b->r + at * b->step, *y = r;
+
+    if (at < b->count - 1) {
+      const PetscScalar *next = r + b->step;
+
+      HJ_FOR_LINE_ONCE(HJ_AT(m + i) * HJ_AT(y + i) - HJ_AT(c + i) * HJ_AT(next + i))
+    } else HJ_FOR_LINE_ONCE(HJ_AT(m + i) * HJ_AT(y + i))
+    if (!b->x) continue;
+    y = b->x + at * b->step;
+    HJ_FOR_LINE_ONCE(HJ_AT(y + i) + b->w * HJ_AT(r + i))
+  }
+}
+
 const HJHostKernels HJ_NAME(HJ_ISA) = {
   .constant         = HJ_TABLE(Constant),
   .indexed          = HJ_TABLE(Indexed),
@@ -424,6 +450,7 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,
   .galerkin_add     = HJGalerkinAdd,
+  .lines            = HJLinesAbreast,
   .galerkin_line    = HJGalerkinLine,
   .path_couplings   = HJPathCouplings,
   .path_add         = HJPathAdd,

@@ -25,12 +25,15 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
 static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const PetscReal above[3], PetscReal n, HJMeasureRatios *r)
 {
   PetscReal most[3], strongest = 0.0;
+  PetscInt  which = 0, largest = 0;
 
   for (PetscInt d = 0; d < dim; d++) {
     const PetscReal lo = PetscAbsReal(below[d]), hi = PetscAbsReal(above[d]);
+    const PetscReal least = lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : PetscMax(lo, hi);
 
-    most[d]   = PetscMax(lo, hi);
-    strongest = PetscMax(strongest, lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : most[d]);
+    most[d] = PetscMax(lo, hi);
+    if (least > strongest) which = d;
+    strongest = PetscMax(strongest, least);
   }
   for (PetscInt d = 0; d < dim; d++) {
     PetscReal limit = HJ_MEASURE_RATIO * most[d];
@@ -39,7 +42,9 @@ static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const Pet
     if (!(most[d] > 0.0) || !(strongest > limit)) continue;
     for (limit *= 4; s < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) s++;
     r->weaker[d][s] += n;
+    largest = PetscMax(largest, s);
   }
+  if (largest > 1) r->strongest[which] += n;
   r->points += n;
 }
 
@@ -54,32 +59,33 @@ static void HJMeasureRowRatios(PetscInt dim, const HJMeasureRow *row, PetscReal 
 /* Points of a piece, whose sums are in the first-level cache */
 #define HJ_MEASURE_PIECE 128
 
-/* The same of a piece. Where no direction is weak, as most often, only that is found */
+/* The same of a piece. Where no direction is weak, as most often, only that is found: in loops over all of it, beyond n zeros, which a
+   compiler can do for several points at once */
 static void HJMeasurePieceRatios(PetscInt dim, PetscInt n, const PetscReal part[3][2][HJ_MEASURE_PIECE], const PetscReal others[],
-                                 HJMeasureRatios *r)
+                                 PetscReal coupled, HJMeasureRatios *r)
 {
   PetscReal strongest[HJ_MEASURE_PIECE], weakest[HJ_MEASURE_PIECE];
-  int       any = 0;
+  PetscInt  any = 0;
 
-  for (PetscInt i = 0; i < n; i++) {
-    strongest[i] = 0.0;
-    weakest[i]   = PETSC_MAX_REAL;
+  for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
+    const PetscReal lo = fabs(part[0][0][i]), hi = fabs(part[0][1][i]);
+
+    strongest[i] = weakest[i] = lo < hi ? hi : lo;
   }
-  for (PetscInt d = 0; d < dim; d++) {
-    for (PetscInt i = 0; i < n; i++) {
-      const PetscReal most = PetscMax(PetscAbsReal(part[d][0][i]), PetscAbsReal(part[d][1][i]));
+  for (PetscInt d = 1; d < dim; d++) {
+    for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
+      const PetscReal lo = fabs(part[d][0][i]), hi = fabs(part[d][1][i]), most = lo < hi ? hi : lo;
 
-      strongest[i] = PetscMax(strongest[i], most);
-      weakest[i]   = PetscMin(weakest[i], most);
+      strongest[i] = strongest[i] < most ? most : strongest[i];
+      weakest[i]   = most < weakest[i] ? most : weakest[i];
     }
   }
   for (PetscInt i = 0; i < n; i++) any |= strongest[i] > HJ_MEASURE_RATIO * weakest[i];
-  for (PetscInt i = 0; i < n; i++) {
+  if (!any) r->points += coupled;
+  for (PetscInt i = 0; i < n && any; i++) {
     const PetscReal below[3] = {part[0][0][i], part[1][0][i], part[2][0][i]}, above[3] = {part[0][1][i], part[1][1][i], part[2][1][i]};
 
-    if (!(others[i] > 0.0)) continue;
-    if (any) HJMeasureAddRatios(dim, below, above, 1.0, r);
-    else r->points += 1.0;
+    if (others[i] > 0.0) HJMeasureAddRatios(dim, below, above, 1.0, r);
   }
 }
 
@@ -115,7 +121,7 @@ static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt
     m->sums.coupling[d] += sum;
     m->sums.sides[d] += coupled;
   }
-  HJMeasurePieceRatios(dim, n, part, others, &m->ratios);
+  HJMeasurePieceRatios(dim, n, part, others, 0.5 * coupled, &m->ratios);
 }
 
 PetscErrorCode HJHostMeasure(HJMeasure *m)

@@ -13,6 +13,7 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 {
   PetscInt e = i + 1;
 
+  if (!memcmp(index + e, index + i, (size_t)(n - e))) return n; /* all: most lines, found quickly */
   while (e + 8 < n && !memcmp(index + e, index + e - 1, 8)) e += 8;
   while (e < n && index[e] == index[i]) e++;
   return e;
@@ -21,15 +22,15 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 /* Points [lo, hi) of a line by one row */
 static void HJProductRow(const HJCoefficients *a, HJHostRowFn kernel, const HJHostRow *line, PetscInt lo, PetscInt hi, PetscInt row)
 {
-  HJHostRow r = *line;
+  HJHostRow r;
 
   r.n = hi - lo;
-  r.y += lo;
-  if (r.b) r.b += lo;
-  for (int l = 0; l < 9; l++)
-    if (r.x[l]) r.x[l] += lo;
-  if (row >= 0) r.c = a->rows + row * a->nslots;
-  else r.index += lo;
+  r.y = line->y + lo;
+  r.b = line->b ? line->b + lo : NULL;
+  r.w = line->w;
+  for (int l = 0; l < 9; l++) r.x[l] = line->x[l] ? line->x[l] + lo : NULL;
+  r.c     = row >= 0 ? a->rows + row * a->nslots : line->c;
+  r.index = line->index + lo;
   kernel(&r);
 }
 

@@ -468,6 +468,7 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
   PetscFunctionBegin;
   for (PetscInt l = 0; l < last + !mg->gather; l++) {
     PetscCall(HJMGViewLevel(mg, l, viewer));
+    PetscCall(HJMGLinesView(&mg->level[l], viewer));
     PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
     PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
@@ -538,6 +539,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
   PetscCall(HJMGViewSteps(mg, viewer));
+  PetscCall(HJMGInsideView(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
@@ -607,6 +609,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
 .  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
+.  -pc_hjmg_smoother <auto,points,lines>         - what smooths
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
@@ -638,8 +641,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
    is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
-   between regions that are thinner than the distance of coarse points, and a direction that is weak in one part of the grid and strong
-   in another.
+   between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
+   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
+   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
@@ -654,7 +658,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    more. In 3D rotated cycles of symmetric matrices have no smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a
    direction is not coarsened.
 
-   Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
+   Where all rows of the outermost layers of the grid are a diagonal alone, of any value, as those of Dirichlet points are, their unknowns
+   are `b / d`, and on the CPU the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then
+   a copy. Elsewhere, and on a GPU, rows that are a diagonal alone should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
    factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
    more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes
@@ -676,8 +682,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
-          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`,
-          `PCHJMGSetRankPoints()`
+          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetSmoother()`,
+          `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

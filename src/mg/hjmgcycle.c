@@ -32,7 +32,7 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
 }
 
 /* A cycle of a matrix whose rows are scaled is that of D^-1 A for D^-1 b, and its transpose D^-T times what the cycle makes of b */
-PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
 {
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
@@ -55,6 +55,33 @@ PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
     PetscCall(HJMGMultiplyVector(x, mg->mask, mg->masked));
     PetscCall(VecCopy(mg->masked, x));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the levels are symmetric a transposed cycle is HJ_MG_APPLY on them */
+static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
+{
+  const PetscBool inside  = (PetscBool)(((PC_HJMG *)pc->data)->inside != NULL);
+  Vec             inner_b = b, inner_x = x;
+
+  PetscFunctionBegin;
+  if (inside) PetscCall(HJMGInsideEnter(pc, transposed, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, &inner_b, &inner_x));
+  PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
+  if (inside) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, kind, (PetscBool)(kind == HJ_MG_TRANSPOSED), b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRunTurned(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +185,8 @@ static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
    Rotated cycles: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle. Its residual,
    which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own, and is that of x
 */
-PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
+                                PetscInt *it)
 {
   PC_HJMG        *mg    = (PC_HJMG *)pc->data;
   HJMGLevel      *level = &mg->level[0];
@@ -176,7 +204,8 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
   if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
   else if (zero) PetscCall(VecSet(x, 0.0));
-  PetscCall(HJMGTestResidual(pc, ksp, 0));
+  if (first) PetscCall(HJMGTest(ksp, 0, *first));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0));
   if (ksp->reason || !its) {
     if (early) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,7 +281,8 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSystem(pc, &same));
-  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && !(how->shown && mg->nlevels == 1));
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && !(mg->nlevels == 1 && (how->shown || mg->inside)) &&
+                        !(mg->inside && how->shown));
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
@@ -264,7 +294,8 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (rotated) {
-    PetscCall(HJMGSolveRotated(pc, mg->ksp, how, b, x, its, zero, outits));
+    if (mg->inside) PetscCall(HJMGInsideSolve(pc, b, x, its, zero, outits));
+    else PetscCall(HJMGSolveRotated(pc, mg->ksp, how, b, x, its, zero, NULL, outits));
   } else {
     if (zero) PetscCall(VecSet(x, 0.0));
     PetscCall(HJMGSolve(pc, how, b, x, its, zero, outits));

@@ -263,6 +263,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpSweeps(mg, level));
+    PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     PetscCall(HJMGSetUpRestriction(level));
@@ -404,6 +405,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
   }
   if (mg->nlevels > 1) {
     PetscCall(HJMGSetUpSweeps(mg, level));
+    PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
   } else if (!mg->gather && !mg->inverse) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));

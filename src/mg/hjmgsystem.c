@@ -220,6 +220,21 @@ static PetscErrorCode HJMGSystemSetSmoother(const HJMGSystemLevel *level, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What PCMG does on the coarsest of several levels: of one alone it would be its smoother */
+static PetscErrorCode HJMGSystemSetFactor(KSP ksp)
+{
+  PC          pc;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  PetscCall(PCSetType(pc, size > 1 ? PCREDUNDANT : PCLU));
+  if (size == 1) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Subiterations of a level */
 static PetscInt HJMGSystemK(const PC_HJMG *mg, PetscInt l)
 {
@@ -253,6 +268,7 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
     PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
     PetscCall(KSPSetOperators(ksp, level->A, level->A));
     if (at || s->swept) PetscCall(HJMGSystemSetSmoother(level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
+    else if (!at) PetscCall(HJMGSystemSetFactor(ksp));
     if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -62,7 +62,7 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
-    PetscCall(PCApply_HJMG(pc, b, x));
+    PetscCall(HJMGRunTurned(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGSetUpTranspose(pc));

@@ -9,21 +9,26 @@
 /* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
 #define HJ_LAST_STEPS 1024
 
-/* A direction is halved where so many points want it, as a share of those that want the one that most want */
+/* A direction is halved where it is not much weaker than the strongest one at so many points, as a share of the points of the direction
+   where these are most */
 #define HJ_COARSEN_WANTED 0.8
+
+/* Points that are a smaller share of all make no direction, however large the ratios are there: ends of a domain with coefficients that
+   jump */
+#define HJ_COARSEN_FEW 0.05
 
 static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)
 {
   return (PetscBool)(d < grid->dim && grid->N[d] > 1);
 }
 
-/* Of the points, those at which a direction is about as strong as the strongest */
-static PetscReal HJCoarsenWanted(const HJCoarsening *c, int d)
+/* Of the points, those at which a direction is not weaker than the strongest one by more than HJ_COARSEN_RATIO times 4^from */
+static PetscReal HJCoarsenPoints(const HJCoarsening *c, int d, int from)
 {
-  PetscReal wanted = c->ratios.points;
+  PetscReal points = c->ratios.points;
 
-  for (int s = 0; s < HJ_RATIO_STEPS; s++) wanted -= c->ratios.weaker[d][s];
-  return wanted;
+  for (int s = from; s < HJ_RATIO_STEPS; s++) points -= c->ratios.weaker[d][s];
+  return points;
 }
 
 /*
@@ -31,8 +36,8 @@ static PetscReal HJCoarsenWanted(const HJCoarsening *c, int d)
    r / 4 in each such step, and ends between c / 4 and c. c is no number that coefficients are likely to have as a ratio: the choice must
    not hang on rounding.
 
-   Of the directions that are strong in the mean those are left out that are weak at most points, if some remain: a direction that is very
-   strong at few points may be strong in the mean.
+   Of the directions that are strong in the mean those are left out that are much weaker than another one at most points, if some remain: a
+   direction that is very strong at few points may be strong in the mean.
 */
 static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
 {
@@ -43,10 +48,10 @@ static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
     if (HJCoarsenHasSpare(grid, d)) strongest = PetscMax(strongest, c->strength[d]);
   for (int d = 0; d < 3; d++) {
     strong[d] = (PetscBool)(HJCoarsenHasSpare(grid, d) && !(c->strength[d] * HJ_COARSEN_RATIO < strongest));
-    if (HJCoarsenHasSpare(grid, d)) most = PetscMax(most, HJCoarsenWanted(c, d));
+    if (HJCoarsenHasSpare(grid, d)) most = PetscMax(most, HJCoarsenPoints(c, d, 1));
   }
   for (int d = 0; d < 3; d++) {
-    c->factor[d] = strong[d] && HJCoarsenWanted(c, d) >= HJ_COARSEN_WANTED * most ? 2 : 1;
+    c->factor[d] = strong[d] && HJCoarsenPoints(c, d, 1) >= HJ_COARSEN_WANTED * most ? 2 : 1;
     any          = (PetscBool)(any || c->factor[d] == 2);
   }
   for (int d = 0; d < 3 && !any; d++) c->factor[d] = strong[d] ? 2 : 1;
@@ -57,9 +62,11 @@ PetscReal HJCoarsenTurns(const HJCoarsening *c)
   PetscReal turns = 0.0;
 
   for (int d = 0; d < 3 && c->ratios.points > 0.0; d++) {
-    PetscReal sum = 0.0;
+    const PetscReal weak = c->ratios.points - HJCoarsenPoints(c, d, 0);
+    PetscReal       sum  = 0.0;
 
-    for (int s = 0; s < HJ_RATIO_STEPS && c->factor[d] == 2; s++) sum += c->ratios.weaker[d][s] * (1 << s);
+    if (c->factor[d] != 2 || weak < HJ_COARSEN_FEW * c->ratios.points) continue;
+    for (int s = 0; s < HJ_RATIO_STEPS; s++) sum += c->ratios.weaker[d][s] * (1 << s);
     turns = PetscMax(turns, sum / c->ratios.points);
   }
   return turns;

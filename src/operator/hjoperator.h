@@ -7,9 +7,9 @@
    a plan's passes: regions, halos, staging. hjbounds.c bounds eigenvalues; hjfailure.c says what happens where the numbers leave no
    preconditioner. hjproducts.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
    interpolates, hjrestrictions.c restricts a residual in one pass. hjgalerkins.c makes Galerkin products, hjgalerkinrows.c those of few
-   distinct rows, hjcoarsen.c chooses directions to coarsen. hjmove.c moves vectors to other ranks, and lets cycles of several ranks be
-   recorded; hjkrylov.c is what PCs hand to KSPs. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when,
-   hjslabghosts.c has other ranks' planes.
+   distinct rows, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal alone. hjmove.c moves vectors
+   to other ranks, and lets cycles of several ranks be recorded; hjkrylov.c is what PCs hand to KSPs. Slabs: hjslabsetup.c measures and
+   chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
 */
 #pragma once
 

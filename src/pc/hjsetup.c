@@ -86,14 +86,23 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
                                             HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PetscInt    dof;
 
   PetscFunctionBegin;
-  PetscCall(HJMakeSlabs(pc, A, da, ops, op));
+  PetscCall(DMDAGetDof(da, &dof));
+  *op = NULL;
+  if (dof == 1) PetscCall(HJMakeSlabs(pc, A, da, ops, op)); /* devices have no stencils of several unknowns a point */
   if (!*op && followed && hj->overlap < 0)
     PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, hj->why, sizeof(hj->why)));
   else if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
   if (*op) (*op)->exchange_timeout = hj->exchange_timeout;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Subiterations that are to make up for copies to a device: none do where that has no stencil, of several unknowns a point */
+static PetscInt HJCopiedK(const PC_HJacobi *hj, PetscInt dof)
+{
+  return dof > 1 ? 1 : hj->k;
 }
 
 /* Reads the matrix: a stencil where it can and may be one */
@@ -118,7 +127,7 @@ static PetscErrorCode HJMakeOperators(PC pc)
     da = NULL;
   }
   if (da) {
-    PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &hj->why_backend));
+    PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, HJCopiedK(hj, dof), &ops, &hj->why_backend));
     PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, PETSC_TRUE, &hj->op));
   }
@@ -141,7 +150,7 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
   PetscFunctionBegin;
   *stays = PETSC_TRUE;
   if (!hj->op || hj->backend != PC_HJACOBI_BACKEND_AUTO || hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, hj->k, &ops, &why));
+  PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, HJCopiedK(hj, hj->op->grid.dof), &ops, &why));
   *stays = (PetscBool)(hj->op->slabs ? HJOperatorChooseSlabs(ops) != NULL : ops == hj->op->ops);
   if (*stays) hj->why_backend = why;
   PetscFunctionReturn(PETSC_SUCCESS);

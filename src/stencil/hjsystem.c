@@ -7,8 +7,10 @@
 #include "core/hjblock.h"
 #include "core/hjdistinct.h"
 
-/* Distinct rows that a rank tells apart before those that differ only in what leads outside the domain are made one */
-#define HJ_SYSTEM_ROWS 512
+/* Distinct rows that a rank tells apart before those that differ only in what leads outside the domain are made one, where they take no
+   more memory than this */
+#define HJ_SYSTEM_ROWS  512
+#define HJ_SYSTEM_BYTES ((size_t)64 << 20)
 
 /* The rows of a point as they are compared: what leads outside the domain, one bit a slot, and [slots of a box][dof][dof] numbers */
 typedef struct {
@@ -100,11 +102,11 @@ static PetscErrorCode HJSystemScan(HJRows *rows, HJSystem *s)
   s->nslots    = rows->nslots;
   s->width     = s->nslots * s->dof * s->dof;
   s->bytes     = sizeof(uint64_t) + s->width * sizeof(PetscScalar);
-  s->few       = PETSC_TRUE;
+  s->few       = (PetscBool)(HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
   s->singular  = -1;
   s->row_start = rows->row_start;
   s->n         = rows->width;
-  PetscCall(HJDistinctCreate(HJ_SYSTEM_ROWS, s->bytes, s->bytes / 8, &s->distinct));
+  PetscCall(HJDistinctCreate(s->few ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
   PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
   PetscCall(PetscCalloc1(s->width, &s->present));
   PetscCall(PetscMalloc1(s->bytes, &s->item));
