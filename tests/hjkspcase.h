@@ -115,7 +115,8 @@ static inline PETSC_UNUSED PetscErrorCode DestroySystem(System *s)
 
 static inline PETSC_UNUSED PetscErrorCode MakeSolver(const Case *c, const System *s, KSPType type, KSP *ksp)
 {
-  PC pc;
+  PetscOptions options;
+  PC           pc;
 
   PetscFunctionBegin;
   PetscCall(ProblemKSP(s->da, s->P, type, c->pc, ksp, &pc));
@@ -125,10 +126,12 @@ static inline PETSC_UNUSED PetscErrorCode MakeSolver(const Case *c, const System
   PetscCall(KSPSetInitialGuessNonzero(*ksp, c->guess));
   if (c->end == CONVERGED_MAXITS) PetscCall(KSPConvergedDefaultSetConvergedMaxits(*ksp, PETSC_TRUE));
   if (c->options) {
-    PetscCall(PetscOptionsInsertString(NULL, c->options));
+    PetscCall(PetscOptionsCreate(&options));
+    PetscCall(PetscOptionsInsertString(options, c->options));
+    PetscCall(PetscOptionsPush(options));
     PetscCall(KSPSetFromOptions(*ksp));
-    PetscCall(PetscOptionsClear(NULL));
-    PetscCall(ProblemBackend());
+    PetscCall(PetscOptionsPop());
+    PetscCall(PetscOptionsDestroy(&options));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -246,6 +249,7 @@ static inline PETSC_UNUSED PetscErrorCode SolveInside(const char *before, KSPTyp
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, c.max_it));
   PetscCall(PetscSNPrintf(options, sizeof(options), "%s%s", before, type));
   PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPSetOptionsPrefix(ksp, "in_"));
   if (split) {
     PetscCall(VecGetOwnershipRange(sys.b, &lo, &hi));
     mid = (lo + hi) / 2;
@@ -257,8 +261,6 @@ static inline PETSC_UNUSED PetscErrorCode SolveInside(const char *before, KSPTyp
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(ProblemSolve(ksp, sys.A, sys.b, sys.x, its, &reason, NULL));
   if (reason < 0) *its = -1;
-  PetscCall(PetscOptionsClear(NULL));
-  PetscCall(ProblemBackend());
   PetscCall(PetscObjectReference((PetscObject)sys.x));
   *x = sys.x;
   PetscCall(KSPDestroy(&ksp));
@@ -269,9 +271,9 @@ static inline PETSC_UNUSED PetscErrorCode SolveInside(const char *before, KSPTyp
 /* Inside of PCMG and PCFIELDSPLIT it is as good as PETSc's type */
 static inline PETSC_UNUSED PetscErrorCode TestInside(KSPType petsc, KSPType type)
 {
-  const char *before[] = {"-pc_mg_levels 3 -pc_mg_galerkin both -mg_levels_ksp_max_it 2 -mg_levels_pc_type hjacobi "
-                          "-mg_coarse_pc_type hjacobi -mg_coarse_ksp_type preonly -mg_levels_ksp_type ",
-                          "-fieldsplit_ksp_max_it 3 -fieldsplit_pc_type hjacobi -fieldsplit_ksp_type "};
+  const char *before[] = {"-in_pc_mg_levels 3 -in_pc_mg_galerkin both -in_mg_levels_ksp_max_it 2 -in_mg_levels_pc_type hjacobi "
+                          "-in_mg_coarse_pc_type hjacobi -in_mg_coarse_ksp_type preonly -in_mg_levels_ksp_type ",
+                          "-in_fieldsplit_ksp_max_it 3 -in_fieldsplit_pc_type hjacobi -in_fieldsplit_ksp_type "};
 
   PetscFunctionBegin;
   for (int split = 0; split < 2; split++) {
