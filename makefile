@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # hjacobi: library, tests, demo, benchmark, lint, install. `make help` lists what can be made.
 # PETSc is found by config/petsc.mk, nvcc by config/cuda.mk.
 .DEFAULT_GOAL := all
@@ -40,6 +41,14 @@ OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(fil
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
 
+# One example needs SLEPc: the distribution's with its PETSc, with another one that of SLEPC_DIR
+SLEPC_PKG_CONFIG := PKG_CONFIG_PATH=$(SLEPC_DIR:%=%/$(PETSC_ARCH)/lib/pkgconfig:)$(PKG_CONFIG_PATH) pkg-config
+SLEPC_LIBS := $(if $(PETSC_DIR),$(if $(SLEPC_DIR),yes),yes)
+SLEPC_LIBS := $(SLEPC_LIBS:yes=$(shell $(SLEPC_PKG_CONFIG) --cflags --libs SLEPc 2>/dev/null))
+ifeq ($(SLEPC_LIBS),)
+  PROGRAMS := $(filter-out %/membrane,$(PROGRAMS))
+endif
+
 ifneq ($(words $(BUILD) $(LIB)),2)
   $(error BUILD=$(BUILD) LIB=$(LIB): each must be one path without spaces; a relative one may lie in a folder that has them)
 endif
@@ -51,7 +60,7 @@ all: $(LIB)
 
 help:
 	@echo 'make            build $(LIB)'
-	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers (a few minutes)'
+	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers: a table, and a picture in $(BUILD)/demo.svg'
 	@echo 'make check      build and run all tests; ONLY="name ..." runs some, AGAIN=1 what another build may change'
 	@echo 'make check-long run the cases of these tests that take long, and the others with -fp_trap'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
@@ -64,10 +73,11 @@ help:
 	@echo 'make paper      the papers'"'"' experiments again: tables and plots, into examples/paper/results'
 	@echo 'make installcheck  whether what is installed in prefix works: a program linked with it, and one that loads it'
 	@echo 'make deb        Debian packages, into build/deb; config/packaging.md tells of Spack, conda and containers too'
-	@echo 'make lint       format, rooms, cppcheck, docs, function length'
+	@echo 'make docs       the site, into $(BUILD)/docs/html: how to use it, options, manual pages, examples, benchmarks'
+	@echo 'make lint       format, rooms, cppcheck, docs, function length, licence lines'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
-	@echo 'make release-check  all that a release needs: lint, check, the tarball and its build, an installation; STEPS="..." does some'
+	@echo 'make release-check  all that a release needs: lint, check, docs, the tarball and its build, an installation; STEPS="..." does some'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 
@@ -114,7 +124,8 @@ $(BUILD)/tests/%: tests/%.c $(OBJ)
 $(BUILD)/examples/%: examples/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(PETSC_LIBS) -lm
+	$(Q)$(CC) $(CFLAGS) $(WARN) $(PETSC_CFLAGS) -Iinclude $(CPPFLAGS) $(DEPS) $< -o $@ $(LDFLAGS) $(EXAMPLE_LIBS) $(PETSC_LIBS) -lm
+$(BUILD)/examples/membrane: private EXAMPLE_LIBS = $(SLEPC_LIBS) -Wl,-rpath,$(shell $(SLEPC_PKG_CONFIG) --variable=libdir SLEPc)
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
@@ -151,7 +162,11 @@ check: check-build
 check-long: $(LIB) $(TESTS)
 	@$(RUN_ENV) LONG=1 $(PROVE) $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))
 
-demo: $(LIB) $(BUILD)/examples/demo
+# Whoever types it waits: on all processors, unless -j says how many
+demo:
+	@[ -e $(LIB) ] || echo 'hjacobi: compiling $(words $(OBJ)) files, a line each'
+	+@case "$$MAKEFLAGS" in *-j*) ;; *) jobs=-j$(CHECK_JOBS) ;; esac; $(MAKE) --no-print-directory $$jobs demo-run
+demo-run: $(LIB) $(BUILD)/examples/demo
 	@$(RUN_ENV) sh examples/demo.sh
 
 bench: $(LIB) $(BUILD)/examples/bench/bench_host
@@ -184,6 +199,12 @@ installcheck:
 
 deb:
 	@sh config/deb.sh
+
+# What the site shows is what the examples computed
+GALLERY := $(filter $(PROGRAMS),$(addprefix $(BUILD)/examples/,$(shell sed -n 's/^| `\([a-z]*\)\.c`.*/\1/p' examples/README.md 2>/dev/null)))
+docs: $(LIB) $(GALLERY)
+	@sh config/setup.sh --docs
+	@$(RUN_ENV) VERSION='$(VERSION)' MANUAL='$(MANUAL)' sh config/docs/docs.sh
 
 lint:
 	@sh config/setup.sh --lint
@@ -230,6 +251,6 @@ clean:
 
 # Of this build alone: another one below $(BUILD) may be under way
 -include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
-.PHONY: all help check check-build check-long demo bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper lint install uninstall dist \
-  release-check clean always
+.PHONY: all help check check-build check-long demo demo-run bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper docs lint install uninstall \
+  dist release-check clean always
 .SECONDARY:

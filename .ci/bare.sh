@@ -1,8 +1,10 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
 # README's "Quick start" there, as root, then .ci/deb.sh and .ci/pip.sh. Package mirror, proxies and certificates are those of this machine.
 # Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0
 #                                       and a line "skipped: ..." where no Debian can be made here
+#        MIRROR=... bare.sh noble       the same in Ubuntu 24.04, from a mirror of Ubuntu, which apt knows of no Debian
 #        bare.sh --mirror               prints the mirror that apt takes Debian from here
 # The system without the commands' packages is kept in build/bare for the next run. All mounts and processes are in namespaces that end with
 # this script, however it ends, so that none is left and nothing of this machine can be deleted through one.
@@ -47,13 +49,16 @@ network()
 # A file system with SUITE, git and make in it, which README takes for granted
 base()
 {
-  local suite=$1 root=$2
+  local suite=$1 root=$2 script='' components=''
 
   if [ -f "$cache/$suite.tar" ]; then
     tar -C "$root" -xf "$cache/$suite.tar"
     return
   fi
-  debootstrap --variant=minbase --include=git,make "$suite" "$root" "$mirror" >"$cache/$suite.log" 2>&1 || return
+  if [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then script=gutsy; fi # an Ubuntu that is newer than this debootstrap
+  if [ -n "${MIRROR:-}" ]; then components=main,universe; fi
+  debootstrap --variant=minbase --include=git,make --components="${components:-main}" "$suite" "$root" "$mirror" ${script:+"$script"} \
+    >"$cache/$suite.log" 2>&1 || return
   tar -C "$root" -cf "$cache/$suite.tar.part" . && mv "$cache/$suite.tar.part" "$cache/$suite.tar"
 }
 
@@ -83,7 +88,7 @@ run()
   git clone -q --no-hardlinks . "$root/root/hjacobi"
   echo "$suite: ready after $SECONDS s"
   if [ ${#commands[@]} -eq 0 ]; then
-    mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^    \(make [a-z]*\) .*/\1/p' README.md)
+    mapfile -t commands < <(sed -n '/^## Quick start/,/^## [^Q]/s/^\(make [a-z]*\)  *#.*/\1/p' README.md)
     [ ${#commands[@]} -ge 2 ] || { echo "README's commands are not found"; exit 1; }
     commands+=(.ci/deb.sh .ci/pip.sh)
   fi
@@ -98,7 +103,7 @@ if [ "$1" = --mirror ]; then
   mirror
   exit
 fi
-mirror=$(mirror)
+mirror=${MIRROR:-$(mirror)}
 if [ "$1" = --inside ]; then
   run "${@:2}"
   exit

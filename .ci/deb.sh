@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Debian's packages from this checkout, as root: built, checked by lintian, installed, used, and removed with nothing left behind
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,8 +18,9 @@ quietly make -s deb
 lintian --fail-on error --allow-root --tag-display-limit 0 build/deb/*.changes
 quietly apt-get install -y --no-install-recommends ./build/deb/*.deb
 sh config/installcheck.sh "$(dpkg -L libhjacobi0.1 | grep '/libhjacobi\.so\.')"
-dpkg -L libhjacobi0.1 libhjacobi-dev | grep '[a-z]' | sort -u >build/deb.files
-quietly apt-get purge -y libhjacobi0.1 libhjacobi-dev
+(cd / && /usr/bin/python3 -m hjacobi --check)
+dpkg -L libhjacobi0.1 libhjacobi-dev python3-hjacobi | grep '[a-z]' | sort -u >build/deb.files
+quietly apt-get purge -y libhjacobi0.1 libhjacobi-dev python3-hjacobi
 while read -r file; do
   [ ! -e "$file" ] && [ ! -L "$file" ] || dpkg -S "$file" >/dev/null 2>&1 || { echo "deb: left behind: $file"; exit 1; }
 done <build/deb.files

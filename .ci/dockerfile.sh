@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # What docker would run for stage cpu of config/container/Dockerfile, as root in a bare Debian 13: its lines COPY, WORKDIR and RUN
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # The Python package from this checkout, as root: installed by pip beside Debian's petsc4py, and used
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Builds a current PETSc with CUDA from its PyPI source, for users who have none: real, double, optimised, with the MPI and BLAS that are
 # here. Takes 10 to 30 minutes. Needs nvcc, an MPI, a BLAS, python3 with pip, make, and network to PyPI (or a source archive in the
 # current folder).

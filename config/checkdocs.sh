@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Compares the option keys that the code reads with those of the manual pages, and of the option table of README.md; and sees that every
 # public function has a manual page, every option a setter of its stem, and that pages have the version of the header. Silent when they agree.
 set -u
@@ -31,13 +32,14 @@ for name in $(grep -oE '^PETSC_EXTERN PetscErrorCode [A-Za-z]*HJ[A-Za-z]+' inclu
   grep -qE "^ *$name - " "$tmp/pages" || complain "$name has no manual page"
 done
 for key in $(keys <README.md | comm -13 "$tmp/in_table" -); do complain "$key is in README.md, but not in config/options/README.md"; done
-# Files stand in backquotes, from the top or beside the page; patterns are left out
-for page in README.md */README.md */*/README.md; do
+# Files stand in backquotes, from the top or beside the page; patterns, and files that a page has its reader write, are left out
+for page in $(find *.md .github config examples src -name '*.md'); do
   for name in $(grep -oE '`[A-Za-z0-9_./-]+(/|\.[a-z]+)`' "$page" | tr -d '`' | sort -u); do
-    case $name in lib/* | *.so) continue ;; esac
+    case $name in lib/* | share/* | *.so | build/*) continue ;; esac
+    if grep -q -e "<!-- as $name -->" "$page"; then continue; fi
     [ -e "$name" ] || [ -e "$(dirname "$page")/$name" ] || complain "$page: there is no $name"
   done
-  for target in $(grep -oE '(`|^ +)make [a-z-]+' "$page" | awk '{print $NF}' | sort -u); do
+  for target in $(awk '/^```/ {code = !code} code || /`make /' "$page" | grep -oE '(`|^)make [a-z-]+' | awk '{print $NF}' | sort -u); do
     grep -q "^$target:" makefile || complain "$page: there is no make $target"
   done
 done

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Names every function longer than 80 lines, kernels (src/cuda/kernels, src/host/hjhostkernels.c) 120, and every line longer than 140 columns. A
 # function starts where a brace stands alone on its line, at any depth, so that member functions count too. Silent when there is none.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Finds nvcc and decides for which GPUs to build: CUDA_ARCHS=native (default: the GPUs of this machine, 90 where there are none),
 # all (what `make install` takes: all from sm_70 to sm_100 that the toolkit knows, and code that later GPUs can translate), or a list: CUDA_ARCHS="80 90".
 # ptx80 in the list is code for sm_80 that the driver translates: how kernels without what later GPUs have can be tested on a later GPU.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Debian packages by dpkg-buildpackage, from a copy of these sources in build/deb, where the .deb and all else that it makes stay.
 # Usage: deb.sh [options of dpkg-buildpackage, default -b -us -uc]
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Whether an installed hjacobi works: examples/installed linked with it, and the same program without it, which loads it by -dll_append.
 # pkg-config has to know hjacobi and PETSc. `make installcheck` calls it, Debian's and Spack's tests do too.
 # Usage: installcheck.sh [LIBRARY]    LIBRARY: what -dll_append names, by default the one that pkg-config tells

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # All that `make lint` checks. Every check runs; the exit status is 1 when one of them found something.
 set -u
 cd "$(dirname "$0")/.."
@@ -23,6 +24,7 @@ check format clang-format --dry-run --Werror $sources
 check rooms sh config/checkrooms.sh
 check length sh config/checklength.sh
 check docs sh config/checkdocs.sh
+check licence sh config/spdx.sh
 # Several at once, and a folder in which each leaves what the others' calls are checked with
 cppcheck_folder=$(mktemp -d)
 trap 'rm -rf "$cppcheck_folder"' EXIT

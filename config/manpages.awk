@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Manual pages of section 3 from the comments /*@ @*/ (functions), /*MC MC*/ (types of PCs and matrices) and /*E E*/ (enumerations), as roff.
 #   awk -v dir=FOLDER -v version=0.1.0 -f manpages.awk FILE ...    writes FOLDER/NAME.3 for each
 #   awk -v list=1 -f manpages.awk FILE ...                         prints their names

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Finds PETSc: PETSC_DIR/PETSC_ARCH first, then pkg-config; else config/setup.sh installs it and make starts over.
 # Sets CC, PETSC_CFLAGS, PETSC_LIBS, PETSC_CUDA (1 where PETSc has it), MPIEXEC. A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
 ifneq ($(PETSC_DIR),)

@@ -1,9 +1,11 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # What `make release-check` does before a release is tagged; what each step printed is in $BUILD/release-check. All steps run, the exit status is 1
 # when one failed.
 #   tree     nothing waits to be committed
 #   lint     make lint
 #   check    make check
+#   docs     make docs
 #   dist     make dist; the tarball is unpacked, and builds and passes a test where git finds no repository
 #   install  that tree is installed into a scratch prefix, with all that tests/test_install.sh asks of it
 #   python   an sdist for PyPI is made, and pip installs it; skipped where there is no petsc4py
@@ -33,6 +35,11 @@ step_check()
   make -s -j"$jobs" BUILD="$build" LIB="$LIB" check
 }
 
+step_docs()
+{
+  make -s -j"$jobs" BUILD="$build" LIB="$LIB" docs
+}
+
 without_git()
 {
   GIT_DIR=/nonexistent make -s -j"$jobs" -C "$tree" "$@"
@@ -55,7 +62,7 @@ step_python()
 }
 
 failed=
-[ $# -gt 0 ] || set -- tree lint check dist install python
+[ $# -gt 0 ] || set -- tree lint check docs dist install python
 for step in "$@"; do
   began=$(date +%s)
   if "step_$step" >"$folder/$step.log" 2>&1; then

@@ -1,13 +1,16 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Sees to it that what `make` needs is there: PETSc with MPI and a compiler, pkg-config, prove.
 # PETSC_DIR/PETSC_ARCH come first, then pkg-config; else the distribution's packages are installed where that is allowed, or the command
 # is printed. Chooses no compiler and no flag: config/petsc.mk does.
 # Usage: setup.sh [--ready]    --ready only tells by its exit status whether all is there
 #        setup.sh --lint       the same for the tools of `make lint`
+#        setup.sh --docs       the same for those of `make docs`
 set -u
 
 need_build='gcc g++ libc6-dev pkg-config perl libopenmpi-dev openmpi-bin libpetsc-real-dev'
 need_lint='clang-format cppcheck'
+need_docs='python3-sphinx python3-myst-parser furo python3-matplotlib'
 
 fail()
 {
@@ -48,6 +51,20 @@ lint_ready()
   has clang-format && has cppcheck
 }
 
+docs_ready()
+{
+  "${PYTHON3:-/usr/bin/python3}" -c 'import sphinx, myst_parser, furo, matplotlib' 2>/dev/null
+}
+
+# Of what apt-get prints: a line for each package that is fetched, unpacked and set up. A tenth of them is a step
+progress()
+{
+  awk '/ newly installed/ {for (i = 1; i < NF; i++) if ($(i + 1) == "newly") total = 3 * $i}
+    /^(Get:|Unpacking |Setting up )/ {done++}
+    total && 10 * done >= total * (shown + 1) && shown < 10 {printf "%d%% ", 10 * ++shown; fflush()}
+    END {if (shown) print ""}' >&2
+}
+
 # Installs the packages where root or a sudo without password is to be had, else says what to type
 install()
 {
@@ -62,7 +79,11 @@ install()
   fi
   echo "hjacobi: installing $* (a few minutes)" >&2
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || fail 'apt-get update failed: is the network there?'
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 </dev/null && return
+  {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" 2>&1 </dev/null
+    echo "exit status $?"
+  } | tee "$log" | progress
+  if grep -qx 'exit status 0' "$log"; then return; fi
   tail -n 20 "$log" >&2
   fail "apt-get install failed; its last lines are above, all of them in $log"
 }
@@ -75,6 +96,9 @@ case ${1:-} in
   ;;
 --lint)
   lint_ready || install $need_lint
+  ;;
+--docs)
+  docs_ready || install $need_docs
   ;;
 *)
   ready && exit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] =
   "Bratu's equation, -div(grad u) = lambda e^u on a square, by Newton's method (SNES). Its solutions are known (Liouville 1853): for any\n\
 f(z), analytic, e^u = 8 |f'|^2 / (lambda (1 + |f|^2)^2). With f = z + z^2 / 2 around the square, the error inside must fall by 4 from\n\

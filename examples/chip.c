@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char
   help[] = "Heat in a chip of several materials, 3D, by finite volumes: first steady and heated evenly, which has a known answer, then\n\
 hot spots in implicit time steps, whose heat must balance.\n\

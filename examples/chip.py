@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The evenly heated chip of chip.c in Python: layers of several materials, of which the steady temperature is known by hand.
 
     python3 examples/chip.py -dll_append $PWD/lib/libhjacobi.so -dm_mat_type hjstencil -pc_type hjmg

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] =
   "2D and 3D Poisson by CG + multigrid: hjmg, which needs the matrix alone, beside gamg and hypre; PCMG with hjacobi on all levels beside\n\
 PETSc's own smoothers, at equal sweeps.\n\

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs examples/demo.c on 1 and 2 ranks, on the GPU too where PETSc and the machine have one, and prints one table. `make demo` calls it.
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs examples/demo.c on 1 and 2 ranks, on the GPU too where PETSc and the machine have one, prints one table, and draws it. `make demo` calls it.
 # Demo options may follow: sh examples/demo.sh -n2 2049
 set -eu
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
@@ -34,3 +35,5 @@ cat "$rows"
 echo
 echo 'chebyshev (with jacobi, what PETSc users take), sor, hjacobi: smoothers of PCMG, which is given all grids. hjmg, gamg, hypre: -pc_type'
 echo 'ratio: solve time of chebyshev over that of the row, same grid and ranks'
+awk -f examples/demo.awk "$rows" >"$BUILD/demo.svg"
+echo "picture: $BUILD/demo.svg"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help
   [] = "A drop of water falls through air into a pool, 2D: incompressible flow with a density of 816 : 1 by projection. Each time step\n\
 solves div(1/density grad p) = div(u) / dt with new values. In the first step the drop, a cylinder, must fall with\n\

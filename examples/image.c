@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] =
   "Smooths a noisy image but not over its edges: (1 + strength L) u = f, where L couples neighbours by exp(-(difference / 0.03)^2) of\n\
 a clean guide, or 1e-12 where that is less. Regions of the guide hardly exchange anything, so that each keeps its mean.\n\

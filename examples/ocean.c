@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] =
   "Surface of an ocean with land, on a sphere: (area / (g dt^2) + A) eta = b, where A is -div(depth grad) by finite volumes on longitudes\n\
 and latitudes, and no water flows into land, whose rows are those of the identity. First with a time step of a day, nearly a rigid lid,\n\

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] =
   "Flow through porous rock, 2D: div(K grad p) = 0 by finite volumes, p from 1 at the left to 0 at the right, no flow below and above.\n\
 K is a smoothed random field whose largest value is 1e6 times the smallest; and K in layers, across the flow and along it, where what\n\

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Poisson problems on a unit square or cube that the demo and the benchmarks share: grids, matrices, right-hand side, and CG + multigrid
    on them. Decides the discretisation (unknowns inside, zero on the boundary around them: symmetric) and the hierarchy; the smoothers are

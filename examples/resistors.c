@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help
   [] = "Resistances in a grid of 1 Ohm resistors, by one KSPMatSolve() with 9 right-hand sides: a current into each of 3 x 3 knots in the\n\
 middle of a grid whose far ends are joined to the ground. In an endless grid they are known: 1/2 between neighbours, 2/pi over a\n\

@@ -13,10 +13,12 @@
 #define HJACOBI_VERSION_SUBMINOR 0
 #define HJACOBI_VERSION_STRING   "0.1.0"
 
-#define PCHJACOBI     "hjacobi"
-#define PCHJMG        "hjmg"
-#define MATHJSTENCIL  "hjstencil"
-#define MATHJTRANSFER "hjtransfer"
+#define PCHJACOBI       "hjacobi"
+#define PCHJMG          "hjmg"
+#define MATHJSTENCIL    "hjstencil"
+#define MATHJTRANSFER   "hjtransfer"
+#define KSPHJRICHARDSON "hjrichardson"
+#define KSPHJCG         "hjcg"
 
 /*E
    PCHJacobiSchedule - polynomial whose reciprocal roots are the weights of a `PCHJACOBI` cycle
@@ -117,6 +119,21 @@ typedef enum { PC_HJMG_TRANSFER_AUTO, PC_HJMG_TRANSFER_BILINEAR, PC_HJMG_TRANSFE
 PETSC_EXTERN const char *const PCHJMGTransfers[];
 
 /*E
+   PCHJMGSmoother - what `PCHJMG` smooths with
+
+   Values:
++  `PC_HJMG_SMOOTHER_AUTO`   - (default) what takes less time, found for each level
+.  `PC_HJMG_SMOOTHER_POINTS` - subiterations of `PCHJACOBI`
+-  `PC_HJMG_SMOOTHER_LINES`  - solves along the lines of the directions that are strong somewhere, one direction after another
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetSmoother()`
+E*/
+typedef enum { PC_HJMG_SMOOTHER_AUTO, PC_HJMG_SMOOTHER_POINTS, PC_HJMG_SMOOTHER_LINES } PCHJMGSmoother;
+PETSC_EXTERN const char *const PCHJMGSmoothers[];
+
+/*E
    PCHJacobiExchange - transport of the halo of `PCHJACOBI` between ranks
 
    Values:
@@ -201,6 +218,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetCoarseSolve(PC, PCHJMGCoarseSolve);
 PETSC_EXTERN PetscErrorCode PCHJMGGetCoarseSolve(PC, PCHJMGCoarseSolve *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetTransfer(PC, PCHJMGTransfer);
 PETSC_EXTERN PetscErrorCode PCHJMGGetTransfer(PC, PCHJMGTransfer *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetSmoother(PC, PCHJMGSmoother);
+PETSC_EXTERN PetscErrorCode PCHJMGGetSmoother(PC, PCHJMGSmoother *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

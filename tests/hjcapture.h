@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What PETSc says is kept, and read by the test: the message of an error, and lines that are printed.
 */

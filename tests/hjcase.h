@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Random stencils on random grids, as a stencil matrix and as AIJ, for the tests of MATHJSTENCIL. Every entry depends on global
    coordinates alone.

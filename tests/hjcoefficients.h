@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coefficients that a test fills itself, on the host and as arrays of a backend.
 */

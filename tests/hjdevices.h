@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Limits of GPUs that the tests play, as their data sheets and CUDA's programming guide give them; -limits NAME in a test's options
    takes one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Linear elasticity in trilinear (bilinear) elements on a DMDA, and the Jacobian of Gray and Scott's reaction: systems that tests and
    measurements share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A device for slabs that is none: its memory is the host's, and limited; its sweeps are those of the host backend. What is put into its
    queues is done late, or some of it early, queue by queue in an order drawn at random among all that the marks allow: what does not wait

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Random problems on DMDAs. Problem i of a seed is the same on any number of ranks (but for grids of fewer points than ranks) and on any
    backend. Every rank makes all rows, in natural order, so that what a problem is (symmetric, singular, mild) is read from its numbers.

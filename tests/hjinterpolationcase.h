@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices on grids that are coarsened, and coefficients that jump, for the tests of interpolation from the rows of a matrix.
 */

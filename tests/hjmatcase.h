@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Stencil matrices that are filled in all ways, and what the tests of them share.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices, solvers and the like that the tests of PCHJMG share.
 */
@@ -84,6 +85,192 @@ static inline PETSC_UNUSED PetscErrorCode MakePCMG(DM da, Mat A, PetscBool symme
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PETSC_UNUSED PetscErrorCode GetSizeAndDevice(PetscMPIInt *size, PetscBool *cuda)
+{
+  char type[16] = "";
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, size));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
+  PetscCall(PetscStrcmp(type, "cuda", cuda));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on the grid inside boundary rows that are a diagonal alone, as a PC of the whole one: what PCHJMG makes of such rows, on the
+   host */
+typedef struct {
+  Problem whole;
+  DM      da, inner;
+  Mat     A; /* of the whole grid */
+  PC      pc;
+  Vec     b, x, extended, residual;
+} InsidePC;
+
+/* The row of a point inside, without columns of the boundary */
+static inline PETSC_UNUSED PetscInt InsideRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
+{
+  const Problem *p       = (const Problem *)ctx;
+  const PetscInt more[3] = {1, p->dim > 1, p->dim > 2}, here[3] = {at[0] + more[0], at[1] + more[1], at[2] + more[2]};
+  const PetscInt n = ProblemRow(p, here, salt, col, v);
+  PetscInt       m = 0;
+
+  for (PetscInt e = 0; e < n; e++) {
+    const PetscInt to[3] = {col[e].i, col[e].j, col[e].k};
+    PetscBool      in    = PETSC_TRUE;
+
+    for (int d = 0; d < p->dim; d++) in = (PetscBool)(in && to[d] > 0 && to[d] < p->n[d] - 1);
+    if (!in) continue;
+    v[m]     = v[e];
+    col[m++] = (MatStencil){.i = to[0] - more[0], .j = to[1] - more[1], .k = to[2] - more[2]};
+  }
+  return m;
+}
+
+/* A DMDA of the points inside, each on the rank that has it in the whole one */
+static inline PETSC_UNUSED PetscErrorCode InsideDM(const Problem *p, DM da, DM *inner)
+{
+  PetscInt        n[3], nranks[3] = {1, 1, 1}, *widths[3] = {NULL, NULL, NULL};
+  const PetscInt *whole[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &whole[0], &whole[1], &whole[2]));
+  for (int d = 0; d < p->dim; d++) {
+    n[d] = p->n[d] - 2;
+    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
+    PetscCall(PetscArraycpy(widths[d], whole[d], nranks[d]));
+    widths[d][0]--;
+    widths[d][nranks[d] - 1]--;
+  }
+  PetscCheck(p->dim == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Only tests in 2D ask for this");
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, p->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, n[0], n[1],
+                         nranks[0], nranks[1], 1, 1, widths[0], widths[1], inner));
+  PetscCall(DMSetUp(*inner));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of points inside from a vector of the whole grid, or to it; of boundary points from b, whose rows have a diagonal of 1 */
+static inline PETSC_UNUSED PetscErrorCode InsideCopy(const InsidePC *in, Vec b, Vec whole, PetscBool to_whole, Vec inside)
+{
+  const PetscInt    *n = in->whole.n;
+  const PetscScalar *ba;
+  PetscScalar       *wa, *ia = NULL;
+  PetscInt           s[3], w[3], at = 0, place = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(in->da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  PetscCall(VecGetArrayRead(b, &ba));
+  PetscCall(VecGetArray(whole, &wa));
+  if (inside) PetscCall(VecGetArray(inside, &ia));
+  for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+    for (PetscInt i = s[0]; i < s[0] + w[0]; i++, at++) {
+      if (i == 0 || i == n[0] - 1 || j == 0 || j == n[1] - 1) {
+        if (to_whole) wa[at] = ba[at];
+      } else if (to_whole) wa[at] = ia ? ia[place++] : 0.0;
+      else ia[place++] = wa[at];
+    }
+  }
+  if (inside) PetscCall(VecRestoreArray(inside, &ia));
+  PetscCall(VecRestoreArray(whole, &wa));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode InsideApply(PC pc, Vec b, Vec x)
+{
+  InsidePC *in;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &in));
+  PetscCall(InsideCopy(in, b, in->extended, PETSC_TRUE, NULL));
+  PetscCall(MatMult(in->A, in->extended, in->residual));
+  PetscCall(VecAYPX(in->residual, -1.0, b));
+  PetscCall(InsideCopy(in, b, in->residual, PETSC_FALSE, in->b));
+  PetscCall(PCApply(in->pc, in->b, in->x));
+  PetscCall(InsideCopy(in, b, x, PETSC_TRUE, in->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode InsideSetUp(PC pc)
+{
+  InsidePC *in;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &in));
+  PetscCall(PCSetFromOptions(in->pc));
+  PetscCall(PCSetUp(in->pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode InsideDestroy(PC pc)
+{
+  InsidePC *in;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &in));
+  PetscCall(PCDestroy(&in->pc));
+  for (int i = 0; i < 4; i++) PetscCall(VecDestroy((Vec *[]){&in->b, &in->x, &in->extended, &in->residual}[i]));
+  PetscCall(DMDestroy(&in->inner));
+  PetscCall(PetscFree(in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PETSC_UNUSED PetscErrorCode MakeInsidePCMG(const Problem *p, DM da, Mat A, PetscBool symmetric, PetscInt k, PetscInt levels,
+                                                         PC *pc)
+{
+  InsidePC *in;
+  Mat       inner;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&in));
+  in->whole = *p;
+  in->da    = da;
+  in->A     = A;
+  PetscCall(InsideDM(p, da, &in->inner));
+  PetscCall(DMCreateMatrix(in->inner, &inner));
+  PetscCall(FillRows(in->inner, InsideRow, &in->whole, 0, INSERT_VALUES, inner));
+  PetscCall(MakePCMG(in->inner, inner, symmetric, k, levels, &in->pc));
+  PetscCall(MatCreateVecs(inner, &in->x, &in->b));
+  PetscCall(MatCreateVecs(A, &in->extended, &in->residual));
+  PetscCall(MatDestroy(&inner));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetType(*pc, PCSHELL));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCShellSetContext(*pc, in));
+  PetscCall(PCShellSetApply(*pc, InsideApply));
+  PetscCall(PCShellSetSetUp(*pc, InsideSetUp));
+  PetscCall(PCShellSetDestroy(*pc, InsideDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The one that describes the same cycle. Boundary rows are left out on the host, and grids then are 2 points larger so that PCMG has as
+   many levels inside */
+static inline PETSC_UNUSED PetscBool IsInside(const Problem *p)
+{
+  PetscMPIInt size;
+  PetscBool   cuda = PETSC_FALSE;
+
+  (void)GetSizeAndDevice(&size, &cuda);
+  return (PetscBool)(p->boundary == IDENTITY && !cuda);
+}
+
+static inline PETSC_UNUSED Problem Widen(const Problem *p)
+{
+  Problem q = *p;
+
+  for (int d = 0; d < p->dim && IsInside(p); d++) q.n[d] += 2;
+  return q;
+}
+
+static inline PETSC_UNUSED PetscErrorCode MakePeer(const Problem *p, DM da, Mat A, PetscBool symmetric, PetscInt k, PetscInt levels, PC *pc)
+{
+  PetscFunctionBegin;
+  if (IsInside(p)) PetscCall(MakeInsidePCMG(p, da, A, symmetric, k, levels, pc));
+  else PetscCall(MakePCMG(da, A, symmetric, k, levels, pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix for PCHJMG, and one whose coarse matrices PCMG makes */
 static inline PETSC_UNUSED PetscErrorCode MakeMatrices(const Problem *p, PetscBool stencil, DM da[2], Mat A[2])
 {
@@ -120,14 +307,3 @@ static PETSC_UNUSED const Problem streamed[2] = {{2, {1025, 769, 1}, DIRICHLET, 
                                                  {2, {2049, 1537, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
 
 static PETSC_UNUSED const Problem streamed_cut = {2, {1025, 2049, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
-
-static inline PETSC_UNUSED PetscErrorCode GetSizeAndDevice(PetscMPIInt *size, PetscBool *cuda)
-{
-  char type[16] = "";
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, size));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_vec_type", type, sizeof(type), NULL));
-  PetscCall(PetscStrcmp(type, "cuda", cuda));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

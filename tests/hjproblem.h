@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices on DMDAs that the tests share. Every entry depends on global coordinates alone, so that ranks agree.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the tests of slabs share: a problem with its operator, and cycles in slabs beside the same cycles at once.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices of all kinds that are stencils, and what the tests of reading them share.
 */

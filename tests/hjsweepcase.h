@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A rank's grid, fields on it and a backend; sweeps of it against a plain loop over the definition in hjcore.h. No Mat, no DM: one process
    plays a rank anywhere in a domain.
@@ -259,6 +260,25 @@ static inline PETSC_UNUSED PetscErrorCode FillArrays(HJTester *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Coefficients beside a period of one rank are those of the points that they are images of, which a backend may read in their place */
+static inline PETSC_UNUSED void FillImages(HJTester *t)
+{
+  HJStencil *st   = &t->st;
+  PetscInt   p[3] = HJ_TEST_FIRST(&st->box);
+
+  for (PetscCount i = 0; i < HJBoxSize(&st->box); i++, NextPoint(&st->box, p)) {
+    PetscInt   q[3];
+    PetscCount from;
+
+    for (int d = 0; d < 3; d++) q[d] = t->grid.periodic[d] ? (p[d] % t->grid.N[d] + t->grid.N[d]) % t->grid.N[d] : p[d];
+    from = HJBoxIndex(&st->box, q[0], q[1], q[2]);
+    if (st->index) st->index[i] = st->index[from];
+    if (st->dinv) st->dinv[i] = st->dinv[from];
+    for (PetscInt o = 1; o < st->nslots; o++)
+      if (st->value[o]) st->value[o][i] = st->value[o][from];
+  }
+}
+
 static inline PETSC_UNUSED PetscErrorCode Create(const HJBackendOps *ops, const HJCase *c, PetscInt pad, HJTester *t)
 {
   PetscFunctionBegin;
@@ -277,6 +297,7 @@ static inline PETSC_UNUSED PetscErrorCode Create(const HJBackendOps *ops, const 
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
   if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows % HJ_TEST_MEANS));
   else PetscCall(FillArrays(t));
+  FillImages(t);
   for (PetscInt o = 1; o < t->st.nslots && c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS; o++)
     t->st.rows[o] = -0.97 / (PetscReal)(t->st.nslots - 1);
   for (PetscInt r = 0; r < t->st.nrows && c->rows >= HJ_TEST_LINES; r++)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Random matrices of several unknowns a point on random grids. Every entry depends on global coordinates alone.
 */

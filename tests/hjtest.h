@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    TAP for test programs: each check is collective, rank 0 prints. It goes into a file where tests/run.sh names one, which then fails a
    program that prints anything else on standard output: views go into files (hjproblem.h) or are kept (hjcapture.h). What helps to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    A stale cycle is restricted additive Schwarz: PCASM with the tiles as subdomains and Richardson/Jacobi inside gives the same numbers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Rows of zeros, as a body in a flow may have, with a right-hand side that is not zero there. No solution exists: the residual keeps what b
@@ -118,6 +119,56 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner's matrix with rows of zeros that the operator has not, the body's or all: they are identity rows, as for PCJACOBI. An
+   operator of zeros is not said to be solved */
+static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, PetscBool itself)
+{
+  DM                 da;
+  Mat                A, P;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, inside;
+  PetscReal          norm[2];
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMCreateMatrix(da, &P));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &inside));
+  PetscCall(Fill(da, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, A, inside));
+  PetscCall(Fill(da, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, P, inside));
+  if (all) PetscCall(MatZeroEntries(P));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, itself ? P : A, P));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e10, 2000));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecNorm(b, NORM_2, &norm[1]));
+  PetscCall(MatResidual(itself ? P : A, b, x, inside));
+  PetscCall(VecNorm(inside, NORM_2, &norm[0]));
+  PetscCall(HJTestOK((PetscBool)(itself ? reason < 0 : reason > 0 && norm[0] <= 1e-5 * norm[1]),
+                     "%" PetscInt_FMT "D, %s, %s: reason %d, residual %g of %g", p->dim, type,
+                     itself ? "an operator of zeros"
+                     : all  ? "a preconditioner's matrix of zeros"
+                            : "a body in the preconditioner's matrix alone",
+                     (int)reason, (double)norm[0], (double)norm[1]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&inside));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem     p[] = {{2, {65, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {17, 21, 19}, DIRICHLET, CONSTANT, PETSC_FALSE}};
@@ -136,6 +187,13 @@ int main(int argc, char **argv)
         for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(o); k++)
           PetscCall(
             TestBody(&p[i], (PetscBool)columns, (PetscBool)stencil, (PetscBool)((k + i) % 2), (PetscBool)((k + columns) % 2), o[k]));
+  for (size_t i = 0; i < 4; i++) {
+    const PCType type = i % 2 ? PCHJACOBI : PCHJMG;
+
+    PetscCall(TestOther(&p[i / 2], type, PETSC_FALSE, PETSC_FALSE));
+    PetscCall(TestOther(&p[i / 2], type, PETSC_TRUE, PETSC_FALSE));
+    PetscCall(TestOther(&p[i / 2], type, PETSC_TRUE, PETSC_TRUE));
+  }
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

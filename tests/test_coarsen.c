@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Coarser grids of any number of points: the interpolation is its definition and the Galerkin product AIJ's; what is measured of a matrix,
@@ -358,15 +359,19 @@ static PetscErrorCode TestMeasure(void)
     Diffusion    p;
     HJCoarsening c;
   } known[] = {
-    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0}},
-    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0}},
-    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0}},
-    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0, 0.0}},
-    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0}},
-    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE}, {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}, 1.0, 0.0, 0.0}},
-    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}, 2 / 22., 0.0, 0.0}},
-    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE}, {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0, 0.0}},
-    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE}, {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}, 1.0, 0.0, 0.0}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ZERO, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{1, {40, 1, 1}, {3, 1, 1}, ROWS, PETSC_FALSE}, {{0.5, 0, 0}, {0.0, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{1, {41, 1, 1}, {3, 1, 1}, AROUND, PETSC_FALSE}, {{0.5, 0, 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, {{0.25, 0.25, 0}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{2, {40, 20, 1}, {10, 1, 1}, ZERO, PETSC_FALSE}, {{10 / 22., 1 / 22., 0}, {0.5, 0.5, 0.5}, {2, 1, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{2, {40, 21, 1}, {1, 10, 1}, AROUND, PETSC_FALSE},
+     {{1 / 22., 10 / 22., 0}, {0.5, 0.5, 0.5}, {1, 2, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{2, {1, 50, 1}, {10, 1, 1}, ZERO, PETSC_FALSE},
+     {{0, 1 / 22., 0}, {0.5, 47 / 1024., 0.5}, {1, 2, 1}, 2 / 22., 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{3, {8, 12, 16}, {100, 100, 1}, ZERO, PETSC_FALSE},
+     {{100 / 402., 100 / 402., 1 / 402.}, {0.5, 0.5, 0.5}, {2, 2, 1}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
+    {{3, {8, 12, 16}, {1, 1, 2}, ZERO, PETSC_FALSE},
+     {{1 / 8., 1 / 8., 2 / 8.}, {0.5, 0.5, 0.5}, {2, 2, 2}, 1.0, 0.0, 0.0, {0, {{0}}, {0}}}},
   };
 
   PetscFunctionBegin;
@@ -389,6 +394,41 @@ static PetscErrorCode TestMeasure(void)
     PetscCall(HJTestOK(good, "measured %s%s: %g, %g, %g; last points %g, %g, %g", i % 2 ? "rows scaled, " : "",
                        DiffusionName(&known[i / 2].p), (double)c.strength[0], (double)c.strength[1], (double)c.strength[2],
                        (double)c.last[0], (double)c.last[1], (double)c.last[2]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At how many points a direction is weak, on the host: nowhere, or everywhere */
+static PetscErrorCode TestRatios(void)
+{
+  static const struct {
+    Diffusion p;
+    PetscInt  step; /* of the direction that is weak, 1; -1: none is */
+  } known[] = {
+    {{2, {40, 20, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, -1},
+    {{2, {40, 20, 1}, {2, 1, 1}, AROUND, PETSC_FALSE}, -1},
+    {{2, {40, 21, 1}, {100, 1, 1}, AROUND, PETSC_FALSE}, 2},
+    {{3, {8, 12, 16}, {1e9, 1, 1e9}, ZERO, PETSC_FALSE}, HJ_RATIO_STEPS - 1},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(known); i++) {
+    const Diffusion *p = &known[i].p;
+    DM               da;
+    Mat              A;
+    HJCoarsening     c;
+    PetscBool        good;
+
+    PetscCall(DiffusionCreate(p, &da, &A));
+    PetscCall(Measure(da, A, PETSC_FALSE, &c));
+    good = (PetscBool)(c.ratios.points == (PetscReal)p->n[0] * p->n[1] * p->n[2]);
+    for (PetscInt d = 0; d < p->dim; d++)
+      for (PetscInt s = 0; s < HJ_RATIO_STEPS; s++)
+        good = (PetscBool)(good && c.ratios.weaker[d][s] == (d == 1 && s == known[i].step ? c.ratios.points : 0.0));
+    PetscCall(
+      HJTestOK(good, "%s: a direction is weak by step %d, at %g points", DiffusionName(p), (int)known[i].step, (double)c.ratios.points));
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
   }
@@ -597,6 +637,7 @@ int main(int argc, char **argv)
   PetscCall(TestRandomGrids(n));
   PetscCall(TestThinGrids());
   PetscCall(TestMeasure());
+  PetscCall(TestRatios());
   if (device) PetscCall(TestMeasureDevice(n));
   if (solve) PetscCall(TestSolves());
   if (solve) PetscCall(TestExchanged());

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    A part of the grid that hangs on the rest by couplings of 1e-2 to 1e-10, on a grid that is not coarsened: its constants are an error

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PCHJACOBI where the matrix is far from symmetric: upwind differences, cell Péclet numbers up to 300. With its own defaults, and with a k
    of the user's, GMRES's answer must be as good as it says, and take no more iterations than with PCJACOBI; what was asked for is taken,

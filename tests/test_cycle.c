@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Exact cycles of the PC against the definition through MatMult(): apply, applyrichardson, applytranspose, refresh, symmetry.

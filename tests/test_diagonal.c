@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Diagonal entries that are zero, missing, tiny, negative: the true residual of what says it has converged, on every storage, by PCHJMG,

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # once: 1
 # make dist: the tarball holds what git tracks. Its long case, which compiles the library, builds it without git and runs a test there. long: 1
 set -u

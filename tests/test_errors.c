@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, nan: 1 */
 /*
    Bad input: each refusal is an error whose message names the cure; and what must not be an error.

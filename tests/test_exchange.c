@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Choice of the halo's transport: what auto takes and says, what a transport that cannot be says, the same answer by each, of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, nan: 1 */
 /*
    A matrix whose numbers leave no preconditioner, as one of them is NaN or infinite: set-up says so as PETSc's own preconditioners do, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, long: 1, once: 1 */
 /*
    Cycle counts of Islam & Wang (2020), sections 3.4 to 4.3, against a plain implementation of the method's definition kept here:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 3 */
 /*
    Problems that the fuzzer (test_fuzz.c) found: each is the least one of its kind.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, long: 1 2 4, nan: 1 */
 /*
    Random problems (hjfuzz.h), solved with hjmg or hjacobi as the preconditioner. No answer that is said to be converged is wrong, no

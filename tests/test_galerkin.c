@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products of MATHJSTENCIL and MATHJTRANSFER: P^T A P is AIJ's with PETSc's own interpolation, over dimensions, shapes,
    boundaries, refinements and storages; with new values; symmetric stays symmetric; whole PCMG solves take AIJ's iterations.

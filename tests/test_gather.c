@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    PCHJMG with its coarse levels on fewer ranks: the cycle is that of all ranks, also with new values and options; thin ranks no longer end

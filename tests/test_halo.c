@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Halo exchange: each place of a frame holds the value of its grid point, whatever the split, depth and boundary. ranks: 1 2 3 4
 */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # make install into a folder of our own, then a program built against that through pkg-config and CMake, manual pages and option files; DESTDIR
 # stages without changing the prefix, and make uninstall leaves nothing.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Interpolation with coefficients from the rows of a matrix: they are those of the definition, the same on any ranks and backend; its
@@ -425,7 +426,7 @@ static PetscErrorCode TestLines(const Weighted *w, const char *name)
     for (PetscInt j = 0; j < columns.nc[1]; j++) {
       for (PetscInt i = 0; i < columns.nc[0]; i++) {
         HJCouplingsFill(&columns, &fine, i, j, k, each + HJBoxIndex(&g.t.coarse.owned, i, j, k));
-        HJJumpFind(&columns, &fine, &fine, i, j, k, &jump[1]);
+        HJJumpFind(&columns, &fine, &fine, PETSC_TRUE, i, j, k, &jump[1]);
       }
     }
   }

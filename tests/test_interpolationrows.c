@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Interpolation from the rows of a matrix where something is special: symmetric matrices of which half is stored, constants that are kept,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Iterations of CG with PCHJMG where coefficients jump: interpolation from the rows of the matrix beside bilinear interpolation. -n gives
@@ -80,7 +81,7 @@ static const struct {
   {{2, 513, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0, 0}, 5, 9, FROM_MATRIX},
   {{2, 257, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0, 0}, 4, 12, FROM_MATRIX},
   {{2, 257, BLOCKS, 1e6, 8, SAMPLED, DIRICHLET, 0, 0}, 4, 16, FROM_MATRIX},
-  {{2, 257, BLOCKS, 1e6, 13, SAMPLED, IDENTITY, 0, 0}, 4, 8, FROM_MATRIX},
+  {{2, 257, BLOCKS, 1e6, 13, SAMPLED, IDENTITY, 0, 0}, 4, 7, FROM_MATRIX},
   {{2, 257, BLOCKS, 1e6, 5, HARMONIC, NEUMANN, 0, 0}, 4, 8, FROM_MATRIX},
   {{3, 33, EVEN, 1, 1, HARMONIC, DIRICHLET, 0, 0}, 3, 4, FROM_GRID},
   {{3, 33, EVEN, 1, 1, HARMONIC, IDENTITY, 0, 0}, 3, 4, FROM_GRID},
@@ -110,8 +111,9 @@ static PetscErrorCode TestSolves(void)
     PetscBool    holds = PETSC_FALSE;
 
     PetscCall(Iterations(p, PC_HJMG_TRANSFER_AUTO, solves[i].levels, solves[i].words, &its, &holds, NULL));
-    /* On a GPU the coarsest grid is solved to the end, which may save one */
-    if (its != solves[i].its && !(gpu && its == solves[i].its - 1)) holds = PETSC_FALSE;
+    /* On a GPU the coarsest grid is solved to the end, which may save one, and boundary rows are not left out, which may cost one */
+    if (its != solves[i].its && !(gpu && its == solves[i].its - 1) && !(gpu && p->boundary == IDENTITY && its == solves[i].its + 1))
+      holds = PETSC_FALSE;
     PetscCall(HJTestOK(holds, "%dD, %d points, %s of %d, jump %g, %s, %s: %d iterations, %d expected", (int)p->dim, (int)p->n,
                        media[p->medium], (int)p->block, (double)p->jump, p->face == SAMPLED ? "sampled" : "means",
                        BoundaryNames()[p->boundary], (int)its, (int)solves[i].its));
@@ -124,7 +126,7 @@ static PetscErrorCode TestThin(void)
 {
   static const struct {
     PetscInt dim, n, thin, its;
-  } cases[] = {{2, 513, 3, 5}, {3, 33, 3, 6}, {3, 33, 6, 8}};
+  } cases[] = {{2, 513, 3, 5}, {3, 33, 3, 6}, {3, 33, 6, 7}};
 
   PetscBool gpu = PETSC_FALSE;
 

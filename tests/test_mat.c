@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    MATHJSTENCIL against AIJ: every operation on random stencils over dimension, shape, boundary and storage.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    What MATHJSTENCIL knows of its values: where they lie, symmetry and claims of it, true and false, after sums, new values and overflow.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    MATHJSTENCIL from AIJ, on the host and on the GPU, with rows of any order and length; from a file.

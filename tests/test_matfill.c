@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    MATHJSTENCIL, filled in all ways that there are, again and again, with one point and many: it is the AIJ matrix. What it knows of its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Grids, entries and calls that MATHJSTENCIL refuses, and the sentences with which it does; which stencil it takes of a DMDA.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, nan: 1 */
 /*
    MATHJSTENCIL by random programs: fillings of all kinds one after another, sums, scalings, zeroed rows, copies, on grids of few points

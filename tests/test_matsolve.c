@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    Preconditioners and solvers on MATHJSTENCIL: the iterations and answers of AIJ; values that change between solves; coarse operators;

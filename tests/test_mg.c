@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    One cycle of PCHJMG: it is PCMG's with PCHJACOBI on the same grids, its transpose is the transpose; the coarsest grid's inverse, coarse
@@ -47,8 +48,9 @@ static PetscErrorCode TransposeError(PC pc, Vec u, Vec v, PetscReal *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscInt k)
+static PetscErrorCode TestSameCycle(const Problem *problem, PetscBool stencil, PetscInt k)
 {
+  const Problem  wide = Widen(problem), *p = &wide;
   const PetscInt levels = p->n[0] > 1000 ? 5 : 3;
   DM             da[2];
   Mat            A[2];
@@ -63,7 +65,7 @@ static PetscErrorCode TestSameCycle(const Problem *p, PetscBool stencil, PetscIn
   PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_SWEEPS));
   PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
   PetscCall(PCHJMGSetGalerkin(pc[0], PETSC_TRUE));
-  PetscCall(MakePCMG(da[1], A[1], IsSymmetric(p), k, levels, &pc[1]));
+  PetscCall(MakePeer(p, da[1], A[1], (PetscBool)(IsSymmetric(p) || IsInside(p)), k, levels, &pc[1]));
   PetscCall(DMCreateGlobalVector(da[0], &b));
   PetscCall(ProblemVector(da[0], 1, b));
   if (IsSingular(p)) PetscCall(RemoveMean(b)); /* what the singular coarsest grid cannot take */
@@ -197,13 +199,13 @@ static PetscErrorCode TestInverse(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(inverses); i++) {
-    const Problem *p = &inverses[i];
-    DM             da[2];
-    Mat            A[2];
-    PC             pc[2];
-    Vec            b, x[2];
-    PetscReal      diff;
-    PetscBool      agree = PETSC_FALSE;
+    const Problem wide = Widen(&inverses[i]), *p = &wide;
+    DM            da[2];
+    Mat           A[2];
+    PC            pc[2];
+    Vec           b, x[2];
+    PetscReal     diff;
+    PetscBool     agree = PETSC_FALSE;
 
     PetscCall(MakeMatrices(p, PETSC_TRUE, da, A));
     PetscCall(DMCreateGlobalVector(da[0], &b));
@@ -213,9 +215,9 @@ static PetscErrorCode TestInverse(void)
     PetscCall(PCHJMGSetCoarseSolve(pc[0], PC_HJMG_COARSE_SOLVE_INVERSE));
     PetscCall(PCHJMGSetTransfer(pc[0], PC_HJMG_TRANSFER_BILINEAR));
     PetscCall(PCHJMGSetGalerkin(pc[0], PETSC_TRUE));
-    PetscCall(MakePCMG(da[1], A[1], PETSC_TRUE, 3, 2, &pc[1]));
+    PetscCall(MakePeer(p, da[1], A[1], PETSC_TRUE, 3, 2, &pc[1]));
     PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_hjacobi_reduction 1e-12"));
-    if (!IsSymmetric(p)) PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_type redundant"));
+    if (!IsSymmetric(p) && !IsInside(p)) PetscCall(PetscOptionsInsertString(NULL, "-other_mg_coarse_pc_type redundant"));
     PetscCall(PCSetFromOptions(pc[1]));
     for (int v = 0; v < 2; v++) {
       PetscCall(VecDuplicate(b, &x[v]));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Matrices that are hard for PCHJMG: convection, rows of very different scales, singular matrices of which nobody said so.

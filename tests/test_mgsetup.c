@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    The set-up of PCHJMG: new values, another place, a preconditioner that is kept; its grids, options, several vectors at once, what is

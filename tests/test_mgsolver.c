@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    PCHJMG as a solver and in one: iterations of CG, cycles under KSPRICHARDSON, rotated and one-sided ones, recorded ones, vectors of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* hjmg with several unknowns a point: elasticity, reaction and diffusion, directions that are weakly coupled, new values, transposes, null
    spaces, what is refused. ranks: 1 2 3 4 */
 #include "hjsystemcase.h"

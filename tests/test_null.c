@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    Singular matrices whose null spaces are any vectors, on the left others than on the right: said to PETSc as vectors, in part, or not at

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """hjacobi from Python: petsc4py loads the plugin, solves Poisson by CG + multigrid, and takes no more iterations than Chebyshev/Jacobi.
 The same with the stencil matrix, chosen by an option and filled by entries or by arrays, is the same solve.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """PETSc's own programs on DMDAs and DMStags, with the arguments of their own test blocks: each as it is, then with -dm_mat_type hjstencil,
 -pc_type hjmg and -pc_type hjacobi, with the prefixes of the program's own solvers. What comes of each is of one of the KINDS below.
 petscprograms.csv says which kind each test had when it was last written: no fewer may be right, no answer may be wrong, no program may
@@ -10,6 +11,7 @@ Usage: test_petscprograms.py [long] [--write] [WORD ...]   the tests whose name 
 Prints TAP; what came of each test is in build/tests/petscprograms/results.csv, what a run printed in the folder run beside it.
 """
 import csv
+import glob
 import itertools
 import os
 import re
@@ -189,8 +191,9 @@ class Outcome:
         for name in case.files:
             os.symlink(name, os.path.join(folder, os.path.basename(name)))
         solves = os.path.join(folder, 'solves')
-        command = [os.environ.get('MPIEXEC', 'mpiexec'), '-n', str(case.ranks), program_of(case.source), *case.limits, *case.args, *options,
-                   '-dll_append', f'{LIB},{FOLDER}/libprobe.so']
+        # Each rank has an error file of its own: in one, lines of several, and of mpiexec, stand within each other
+        command = [os.environ.get('MPIEXEC', 'mpiexec'), '-n', str(case.ranks), 'sh', '-c', 'exec "$@" 2>"err.$$"', 'sh',
+                   program_of(case.source), *case.limits, *case.args, *options, '-dll_append', f'{LIB},{FOLDER}/libprobe.so']
         begin = time.time()
         # Open MPI's folder of all runs of a user goes with the last of them: a run that begins at that moment fails without one of its own
         session = tempfile.mkdtemp(prefix='hj', dir='/tmp')
@@ -210,8 +213,10 @@ class Outcome:
                     process.wait()
         self.seconds = time.time() - begin
         shutil.rmtree(session, ignore_errors=True)
-        with open(os.path.join(folder, 'err'), errors='replace') as err:
-            self.text = err.read(4000000)
+        self.text = ''
+        for name in sorted(glob.glob(os.path.join(folder, 'err*'))):
+            with open(name, errors='replace') as err:
+                self.text += err.read(4000000)
         self.ksp, self.nonlinear = [], []
         if os.path.exists(solves):
             with open(solves) as lines:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Plans: tiles own every point once, values inside a tile stay fresh as long as the definition says, passes add up, regions cover the
    owned points. once: 1

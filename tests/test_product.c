@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of coefficients with vectors, plain and transposed, in every storage, shape and dimension, against an AIJ matrix.
    ranks: 1 2 3 4

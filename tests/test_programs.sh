@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Unmodified PETSc tutorials with the plugin loaded by -dll_append: multigrid with hjacobi on the levels against Chebyshev/Jacobi at equal
 # sweeps must converge in no more outer iterations; with -dm_mat_type hjstencil they take the iterations of aij; with -pc_type hjmg alone
 # they take few. Then what a user meets on the way: -help, -options_left, -log_view, -malloc_dump, -ksp_view. long: 1. The long run has 4 sweeps at a tolerance of

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # The Python module of config/python, by pytest, with the library of this build. The long case installs an sdist by pip.
 # once: 1
 # long: 1

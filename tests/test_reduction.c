@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bounds and k that are found for a solver (-pc_hjacobi_reduction), against the true spectrum and what a cycle leaves. ranks: 1 2 4
 */

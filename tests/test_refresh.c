@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    New values in a matrix that was set up before: from one distinct row to 255, 256, 257 and back, on grids that the CUDA backend keeps on

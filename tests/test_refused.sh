@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # A PETSc that this library does not support is refused when compiling, by one line that names the cure. Its petscconf.h is made from
 # the one that is here; real complex headers are taken too where they are (Debian: libpetsc-complex-dev, or PETSC_COMPLEX_INCLUDE).
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A residual and its restriction in one pass, in every storage, shape, dimension, boundary and refinement: against sums written out point
    by point; and from matrices, on any number of ranks, against MatResidual() and MatMultTranspose().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    Preconditioners that are used again (KSPSetReusePreconditioner()) for a matrix whose values have changed: the answer is that of the new

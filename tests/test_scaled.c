@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, nan: 1 */
 /*
    Matrices in other units: all entries times 1e-300 to 1e300, or each row times a number of its own, 1e-150 to 1e150. Nothing passes the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Schedules: weights against the recurrences, known bounds and KSPCHEBYSHEV; the estimate of the largest eigenvalue; refusals. ranks: 1 2 4
 */

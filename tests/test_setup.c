@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    Options and setters before, between and after set-ups: what each makes anew, what is kept, what getters say, what -help prints. Looks

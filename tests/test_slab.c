@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs: sizes and visits as the plan says, and cycles that a device with little memory does slab by slab equal those that are done at
    once. The device is a fake here, which does its work as late and as much out of order as it may; with -backend cuda also the GPU.

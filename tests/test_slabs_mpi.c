@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs on several ranks and on periodic grids: cycles equal those that are done at once, whatever the limit of memory.
    The device is a fake, see test_slab.c; with -backend cuda the GPU, through the PC.

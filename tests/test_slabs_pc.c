@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs inside PCHJACOBI and KSP: stop tests, restarts, levels of PCMG, what the view and the monitor say, memory that is not pinned. The
    device is the fake of test_slab.c, which is put into the PC after set-up.

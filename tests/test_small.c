@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    PCHJMG on every grid of up to 12 x 12 points, also where its coarse levels go to fewer ranks: nothing is refused, and what is said to be

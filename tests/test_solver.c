@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
 /*
    KSPRICHARDSON with hjacobi: the fast path stops like the slow one; and one smooth equals KSPCHEBYSHEV's of the same polynomial.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 7 */
 /*
    Stencils read from matrices against the matrices themselves: products, ghost coefficients, storage; where there is a device, the same

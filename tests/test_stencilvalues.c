@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 7 */
 /*
    What becomes of a stencil with new values, single entries, rounding, many distinct rows; the reasons given where a matrix is none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4, nan: 1 */
 /*
    Parts of a DMDA as DMCreateDomainDecomposition() makes them: their first index is not 0, and DMDAGetInfo() tells the size of the whole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A backend's sweep() against a plain loop over the definition in hjcore.h, exact and stale. Periodic grids: test_periodic.c; stale tiles
    that a GPU holds in registers: test_tiles.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* hjacobi with several unknowns a point: cycles against a loop of products and PCPBJACOBI, components that are alone against one unknown a
    point, bounds, blocks that have no inverse. ranks: 1 2 3 4 */
 #include "hjsystemcase.h"

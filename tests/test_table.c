@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which kernels take which operator on which GPU: the ordered table of src/cuda/backend/hjtable.cu, asserted. Arithmetic alone, so it runs
    without a GPU. A fall to the plain kernel is a failure here, not a slow run that nobody sees.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # What tests/run.sh makes of what a test prints: a line of standard output that is not TAP fails the test, and TAP of a program arrives whole,
 # however much is written to standard error beside it. Open MPI 5 moves parts of lines from one to the other.
 set -u

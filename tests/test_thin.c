@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    Directions of one point with a period: three columns of a box are one there. An AIJ matrix and a stencil matrix have the same cycle.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A backend's sweep() of stale tiles that a GPU holds in registers against a plain loop over the definition in hjcore.h.
    Run with -backend host (default) or cuda; -limits NAME plays a GPU of hjdevices.h.

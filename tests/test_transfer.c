@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 3 4 */
 /*
    MATHJTRANSFER: it is the AIJ matrix that DMDA makes, entry by entry and as a product, for every shape, boundary and refinement; what it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    A program that starts and ends PETSc twice, the plugin loaded by -dll_append each time: registration, options and events must come back.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 */
 /*
    What watches a solve: -pc_hjacobi_verify against a backend that is wrong in one value, -pc_hjacobi_monitor, the warning about

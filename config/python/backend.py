@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What pip and `python -m build` call (PEP 517): makes a wheel of the module and of the library, which make builds, or an sdist of both.
 
 An sdist is flat: the makefile, src, include and config lie beside this file there, in a checkout two folders above it.

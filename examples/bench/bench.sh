@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Measures a device and writes examples/bench/results/<device>/<benchmark>.csv; `make bench`, `make bench-gpu`, `make bench-mat`,
 # `make bench-slab`, `make bench-mg` and `make bench-mpi` call it. `make bench-cpu` measures what the project asks of a CPU, into host.csv,
 # mat.csv and mg.csv, on one rank and on two.

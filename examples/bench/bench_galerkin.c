@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rates of a backend's Galerkin product alone, for whoever tunes kernels: coefficient arrays of a grid to those of the next coarser
    one, and down a whole hierarchy. A few coarse points are checked against the definition first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "Speed of hjacobi's cycles on one GPU through the PC, beside PETSc's own smoothers, ratios measured in one run.\n\
   -cases <apply,mg,exact,stale,variable,box,identity,jump,periodic,small,staged>   comma-separated; run in this order\n\
   -dim <2>              of cycles and multigrid, only these grids (default: all)\n\

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "Speed of hjacobi beside PETSc's own smoothers, ratios measured in one run.\n\
   -cases <2d,3d,2dmg,3dmg,2dvar,3dvar,2dbox,3dbox>   comma-separated; run in this order\n\
   -n2 <4097> -n3 <257>      points in each direction\n\

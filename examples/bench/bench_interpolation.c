@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Times of a backend's work with interpolation coefficients from the matrix, for whoever tunes kernels: the coefficients, interpolation,
    its transpose, the Galerkin product, of arrays on one grid. bench_interpolation -backend host|cuda -dim 2 -n 4097 -shape star|box -reps 5

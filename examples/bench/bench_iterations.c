@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Iterations of CG + multigrid (GMRES for convection) to 1e-8 with hjacobi and with Chebyshev/Jacobi of the same degree on its levels, on
    problems whose coefficients are hard on the bound of the eigenvalues. Times nothing; a row of CSV a problem and degree.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char
   help[] = "The stencil matrix (hjstencil) beside AIJ, ratios measured in one run: products, transfers, CG + multigrid, set-up, memory.\n\
   -cases <mult2d,mult3d,transfer2d,transfer3d,mg2d,mg3d,small2d,small3d,jump2d,variable3d,whole3d,setup2d,setup3d,refresh2d,refresh3d>\n\

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "PCHJMG, the whole multigrid by -pc_type hjmg: solves to 1e-8 in the unpreconditioned 2-norm, set-up, memory.\n\
   -cases <constant2d,constant3d,cg2d,cg3d,variable2d,variable3d,jump2d,jump3d,anisotropy2d,anisotropy3d,blocks2d,blocks3d,setup2d,\n\
           setup3d,memory2d,memory3d,turning2d,cgaij2d,cgaij3d,setupaij2d,setupaij3d,host2d,host3d>\n\

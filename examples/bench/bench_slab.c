@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "Jacobi on a grid in the host's memory, swept by a GPU of less memory in slabs (Kochurov et al. 2015).\n\
   -cases <heights,paper>  heights: each of -heights beside its prediction; paper: its iterations, with norms; host: the CPU, all ranks\n\
   -n <800>                points in each direction; two or three numbers: of a grid in 2D, in 3D\n\

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Two builds of hjacobi, old and new, measured in turn by the same benchmark: whether one is slower.
 
 Usage: compare.py OLD NEW ROUNDS [-- NAME [options of bench.sh NAME]] ...

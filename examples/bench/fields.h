@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Diffusion with a coefficient that varies, jumps, is random, or differs between directions, and the stencil matrix of it, filled through
    its arrays in a plain loop. Unknowns inside, zero on the boundary around them, as in problem.h. Times nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The ways by which a program fills the matrix of a Problem with a star stencil, each as a user would write it, and the loop over rows
    that all of them need. Decides no problem (problem.h) and times nothing.

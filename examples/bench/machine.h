@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What benchmarks ask of the machine: the time when a device is done, the memory of a GPU. Decides nothing.
 */

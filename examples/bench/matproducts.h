@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cases of bench_mat: products and transfers that are timed alone.
 */

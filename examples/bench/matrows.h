@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the cases of bench_mat share: what was asked for, a row of its table, the grids and the check of answers.
 */

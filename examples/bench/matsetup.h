@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cases of bench_mat: set-up from nothing to the first V-cycle by each way of filling a matrix.
 */

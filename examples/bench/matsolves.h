@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cases of bench_mat: CG + multigrid at its best of many numbers of sweeps and coarsest grids, new values, a program that solves once.
 */

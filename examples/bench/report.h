@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What all benchmarks share: repetitions of one measurement, the CSV and what it says of itself, the time that there is. Each row of a
    CSV names its case in the columns before "repetitions"; bench.sh replaces rows by them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Stencils in the host's memory that bench_sweep puts on a backend: a dictionary whose rows differ as those of real matrices do, or arrays.
 */

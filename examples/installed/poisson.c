@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "2D Poisson by CG + hjmg on a matrix stored as its stencil, set in the program; builds against an installed hjacobi\n";
 
 /* Shows a program that links the library; one that only loads it needs none of the lines with HJ: -dll_append, -dm_mat_type, -pc_type */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The papers' plain kernels on a GPU, see classic.h. Decides nothing */
 #include "classic.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the papers compare with: plain Jacobi iterations, a thread a point and no shared memory (a plain loop on a CPU). Arrays lie in GPU
    memory where the program is built for GPUs and asked for one, else in the host's.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """The README's figures from the benchmarks' CSVs: solve.svg and updates.svg, and the numbers drawn beside them.
 Usage: figures.py [examples/bench/results/<device> [output folder]]"""
 import csv

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "The experiments of the papers that hjacobi's method comes from, run again (README.md beside this file).\n\
   -cases <islam1d,islam2d,large,schedules,giles,dense,kochurov>\n\
   -dm_vec_type cuda                on the GPU\n\

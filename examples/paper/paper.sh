@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Runs the papers' experiments and writes examples/paper/results/<device>/: paper.csv, and plots as SVG where matplotlib is there; `make paper`
 # calls it. A CPU takes smaller sizes, a few minutes in all.
 # Usage: paper.sh [options of paper.c]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Plots and a table from the CSV of paper.c, beside it. Usage: plot.py results/<device>/paper.csv"""
 import csv
 import os

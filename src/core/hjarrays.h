@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Work on coefficient arrays in one memory, for the host and for a device: what a stencil matrix is filled, scaled and added with.
    Decides nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Blocks of a few numbers, row by row: those that the unknowns of a point have with one another and with those of a neighbour. Decides
    nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The coefficients of a matrix on a grid as they are, neither scaled nor padded: what a stencil matrix stores and products read. Decides
    nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Differences between PETSc 3.18 and 3.26, and what this library refuses to be built with. Nothing else tests the version.
 */
@@ -33,6 +34,16 @@ typedef ptrdiff_t PetscCount;
 typedef PetscOptionItems *HJOptionItems;
 #else
 typedef PetscOptionItems HJOptionItems;
+#endif
+
+/* PCSetDiagonalScale() is no more from 3.26 on */
+#define HJ_PC_MAY_SCALE PETSC_VERSION_LT(3, 26, 0)
+
+/* Whether a KSP may stop at negative curvature, as from 3.19 on it may */
+#if PETSC_VERSION_LT(3, 19, 0)
+  #define HJ_KSP_STOPS_AT_CURVATURE(ksp) PETSC_FALSE
+#else
+  #define HJ_KSP_STOPS_AT_CURVATURE(ksp) (ksp)->converged_neg_curve
 #endif
 
 /* Numbers of ranks in PetscSFGetRootRanks() and PetscSFGetLeafRanks() */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Plain data that every room shares: boxes, the grid of a rank, the stencil, a sweep, the backend table.
    Decides nothing. All coordinates are local: 0 is the first point that this rank owns in each direction.
@@ -6,7 +7,8 @@
    is what a stencil matrix stores, hjarrays.h the work on its arrays, hjtransport.h the table of a halo transport, hjreader.h that of a
    reader of matrices in device memory, hjslabops.h that of a device that sweeps slabs. hjmultigrid.h, hjtransfer.h, hjrestriction.h and
    hjgalerkin.h define what the grids of a multigrid do for one another; hjinterpolation.h interpolation by the rows of a matrix,
-   hjmeasure.h couplings and which diagonals are weak. hjcompat.h has what differs between versions of PETSc, and which PETSc is refused.
+   hjmeasure.h couplings and which diagonals are weak; hjkrylovops.h passes of a Krylov method. hjcompat.h has what differs between versions
+   of PETSc, and which PETSc is refused.
 */
 #pragma once
 
@@ -63,13 +65,25 @@ static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
   return (PetscBool)(grid->min_width < PETSC_INT_MAX);
 }
 
+/* Points of a periodic direction in which this rank is its own neighbour; else 0 */
+static inline PetscInt HJGridPeriod(const HJGrid *grid, int d)
+{
+  return grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d] ? grid->N[d] : 0;
+}
+
+/* Where a coordinate at most a period beyond an end is in the period; the same where that is 0 */
+static inline PetscInt HJPeriodWrap(PetscInt period, PetscInt i)
+{
+  return i < 0 ? i + period : period && i >= period ? i - period : i;
+}
+
 /* Whether the grid is periodic in a direction and all neighbours of this rank are itself: then there is no other rank */
 static inline PetscBool HJGridIsWrapped(const HJGrid *grid)
 {
   PetscBool wrapped = PETSC_FALSE;
 
   for (int d = 0; d < grid->dim; d++) {
-    const PetscBool itself = (PetscBool)(grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d]);
+    const PetscBool itself = (PetscBool)(HJGridPeriod(grid, d) > 0);
 
     if (!itself && (grid->neighbor[d][0] || grid->neighbor[d][1])) return PETSC_FALSE;
     wrapped = (PetscBool)(wrapped || itself);
@@ -321,6 +335,7 @@ typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
+typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -343,6 +358,9 @@ typedef struct {
 typedef struct {
   const char  *name;
   PetscMemType mtype;
+  /* Where a rank is its own neighbour across a period exact sweeps, and absolute(), need no coefficients beside the owned points: they read
+     those of the period itself, on all grids of more than one direction */
+  PetscBool wraps_coefficients;
   PetscErrorCode (*create)(const HJGrid *, const HJStencil *, void **);
   PetscErrorCode (*refresh)(void *, const HJStencil *); /* new values, same shape, storage and box */
   PetscErrorCode (*limits)(void *, HJLimits *);         /* may change at a refresh */
@@ -369,4 +387,5 @@ typedef struct {
   PetscErrorCode (*product)(const HJProduct *);
   PetscErrorCode (*product_transpose)(const HJProduct *);
   const HJMultigridOps *multigrid; /* what a cycle on several grids needs besides */
+  const HJKrylovOps    *krylov;    /* what a Krylov method does in few passes; NULL: the backend has none of it */
 } HJBackendOps;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Distinct rows by a hash. Decides which rows are one, and which may be made one.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The distinct rows that the points of a rank have, few on many grids: found by a hash, then merged where they differ only in what leads
    outside the domain. Whether few rows are stored as such is for the rooms that ask.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which fine points a rank's coarse points look at in a Galerkin product.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The Galerkin product P^T A P of coefficients and a Q1 interpolation: which fine rows it reads, and what each entry of them gives to which
    coarse entry. Decides nothing.

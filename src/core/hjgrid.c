@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The grid of this rank, read from a DMDA, and the boxes and ghost DMDA that follow from it.
    Decides where neighbours lie and how deep a halo may be; knows no matrix and no plan.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What columns of coefficients and fine coefficients look like to whoever works on them.
 */

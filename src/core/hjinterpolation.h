@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation coefficients from the rows of a matrix (black box multigrid, Dendy 1982), as columns of the interpolation, and Galerkin
    products with them. What a coarse point's column and a coarse entry are is defined here, for the host and for devices. Decides nothing.
@@ -365,9 +366,24 @@ static inline HJ_HOST_DEVICE void HJJumpTake(PetscReal own, PetscReal other, int
   jump->points += n;
 }
 
-/* The points beside an owned coarse point */
-static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
-                                            PetscInt k, HJJump *jump)
+/*
+   The same of a point in row r with at most one coupling: own to the coarse point that lies t beside it, other to the one on the other
+   side. Where it is coupled to one of them, and has a zero for the other, or is coupled to nothing at all, there is a wall, over which no
+   value may be taken: the largest jump. What sweeps have to do does not grow by that, so it does not count among the large ones
+*/
+static inline HJ_HOST_DEVICE void HJJumpTakeWall(const HJColumns *w, const HJFine *rows, const HJFineRow *r, const int t[3], PetscReal own,
+                                                 PetscReal other, int n, HJJump *jump)
+{
+  const int to = own > 0.0 ? -1 : 1;
+
+  if (!n) return;
+  if (HJFineRowIsDiagonal(rows, r) || ((own > 0.0 || other > 0.0) && HJCoupling(w, rows, r, to * t[0], to * t[1], to * t[2]) == 0.0))
+    jump->largest = 1.0;
+}
+
+/* The points beside an owned coarse point. walls: those at walls too */
+static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscBool walls, PetscInt i,
+                                            PetscInt j, PetscInt k, HJJump *jump)
 {
   const PetscInt c[3]  = {i, j, k};
   const PetscInt at[3] = {couplings->factor[0] * i + couplings->base[0], couplings->factor[1] * j + couplings->base[1],
@@ -382,19 +398,35 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
 
       if (!HJPointInside(&couplings->inner, i + p[0], j + p[1], k + p[2])) continue;
       HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
-      if (!(own > 0.0) || !(other > 0.0)) continue;
-      if (a != rows) {
-        r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
-        if (HJFineRowIsDiagonal(rows, &r)) continue;
+      if (!walls && (!(own > 0.0) || !(other > 0.0))) continue;
+      r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
+      if (!(own > 0.0) || !(other > 0.0)) {
+        HJJumpTakeWall(couplings, rows, &r, (const int[]){-p[0], -p[1], -p[2]}, own, other, 1, jump);
+        continue;
       }
+      if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
       HJJumpTake(own, other, 1, jump);
     }
   }
 }
 
+/* How many of the coarse points (i, j, k) and the one up beside it do not lie on rows that are a diagonal alone */
+static inline HJ_HOST_DEVICE int HJJumpCoupled(const HJColumns *w, const HJFine *rows, const int up[3], PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  int            n     = 0;
+
+  for (int side = 0; side < 2; side++) {
+    const HJFineRow r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
+
+    n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
+  }
+  return n;
+}
+
 /* The same without couplings that were worked out before: of the points above a coarse one. All rows around are there */
-static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
-                                             HJJump *jump)
+static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscBool walls, PetscInt i,
+                                             PetscInt j, PetscInt k, HJJump *jump)
 {
   const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
 
@@ -402,21 +434,20 @@ static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *r
     const int up[3] = {d == 0, d == 1, d == 2}, down[3] = {-up[0], -up[1], -up[2]};
     HJFineRow r;
     PetscReal own, other;
-    int       n = 0;
 
     if (!w->step[d] || !HJPointInside(&w->inner, i, j, k) || !HJPointInside(&w->inner, i + up[0], j + up[1], k + up[2])) continue;
     r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     own = HJCouplingOfPaths(w, a, &r, down);
-    if (!(own > 0.0)) continue;
+    if (!walls && !(own > 0.0)) continue;
     other = HJCouplingOfPaths(w, a, &r, up);
-    if (!(other > 0.0)) continue;
+    if (!walls && !(other > 0.0)) continue;
     r = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
-    if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
-    for (int side = 0; side < 2; side++) {
-      r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
-      n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
+    if (!(own > 0.0) || !(other > 0.0)) {
+      HJJumpTakeWall(w, rows, &r, down, own, other, HJJumpCoupled(w, rows, up, i, j, k), jump);
+      continue;
     }
-    HJJumpTake(own, other, n, jump);
+    if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
+    HJJumpTake(own, other, HJJumpCoupled(w, rows, up, i, j, k), jump);
   }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How strongly the points of a grid are coupled in each direction, and what the last point of a direction has of the one before: what a
    coarser grid is chosen by. Decides nothing.
@@ -19,11 +20,28 @@ typedef struct {
 
 #define HJ_MEASURE_SUMS (PetscInt)(sizeof(HJMeasureSums) / sizeof(PetscReal))
 
+/* A direction is weak beside another one that is so many times as strong */
+#define HJ_MEASURE_RATIO 2.7
+
+/*
+   At how many points, of so many that are coupled, a direction is weaker than the strongest one there: by more than HJ_MEASURE_RATIO times
+   4^s, s the last step that is so. The strongest is strong to both sides, and what is weak is so on both: a wall or the end of the domain
+   is no side, and coefficients that jump from point to point make no direction. And how often each is the strongest where some are weaker
+   by more than 16 HJ_MEASURE_RATIO. 0 points: the backend does not look
+*/
+#define HJ_RATIO_STEPS 8
+typedef struct {
+  PetscReal points, weaker[3][HJ_RATIO_STEPS], strongest[3];
+} HJMeasureRatios;
+
+#define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))
+
 /* Of coefficients in the backend's memory; the sums are on the host */
 struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
+  HJMeasureRatios       ratios;
   PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it, see HJMeasureOthers() */
   PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };

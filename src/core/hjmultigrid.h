@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The part of the backend table that works between two grids of a hierarchy, and what a cycle on them and its set-up need besides.
 */
@@ -9,6 +10,7 @@
 
 typedef struct _n_HJGalerkin HJGalerkin; /* hjgalerkin.h */
 typedef struct _n_HJMeasure  HJMeasure;  /* hjmeasure.h */
+typedef struct _n_HJLines    HJLines;    /* hjlines.h */
 
 /* A number that a backend makes and the host reads later, without a copy that waits */
 typedef struct {
@@ -69,6 +71,12 @@ struct _n_HJMultigridOps {
   /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
+  /* Lines of a direction, on a rank's own points; their factors, and a bound of the eigenvalues of T^-1 A, the largest number where T is
+     not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines. NULL: the backend has no lines */
+  PetscErrorCode (*lines_create)(const HJGrid *, PetscInt d, HJLines *);
+  PetscErrorCode (*lines_destroy)(HJLines *);
+  PetscErrorCode (*lines_factor)(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
+  PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
   /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
   PetscBool (*restricts_apart)(const HJCoefficients *);
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How a matrix that lies in device memory is read: a reader looks at the rows where they lie and fills arrays there. It decides nothing:
    which rows are one, how they are numbered, which storage holds them is the stencil room's. Without a reader (NULL) the host reads rows.

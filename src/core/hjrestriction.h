@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction in one pass over the fine grid, where a rank needs no other one's points. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a device does for slabs: memory as rings, copies and sweeps that run beside each other, in three queues.
 */

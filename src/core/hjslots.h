@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The one numbering of a row's entries. A slot is an entry of the row of a point: slot 0 is the point's own, the others lead to neighbours.
    A star has -x +x -y +y -z +z from 1 on; a box has all 3^dim - 1 neighbours from 1 on, x fastest, z slowest. Decides nothing.

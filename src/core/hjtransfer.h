@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Where two grids of a hierarchy lie in each other: DMDA's Q1 interpolation, refinement 1 or 2 in each direction. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a halo transport gets and gives: shared by src/halo (pattern, PetscSF) and by transports in other rooms. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Every number in src/cuda that was found by measurement: from which size of a grid on a kernel is taken, how long passes are, how a grid
    is cut, threads and blocks. Decides nothing else. What follows from the registers of a kernel (its launch bounds) and from the layout of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghost points into frames. Decides which owned entry feeds which place of the frame buffer, as a PetscSF, and carries it with PetscSF;
    how deep and where the frames lie is the plan's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Fills the frames of a plan's regions from the ranks' vectors: made once, replayed. PetscSF here; other transports fill the same table.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    CPU backend: decides the order in which grid lines are swept so that values stay in cache. The arithmetic of a line is in
    hjhostkernels.c. Exact sweeps stream through the grid, all levels at once, each one plane behind the last; stale sweeps do tile by tile.
@@ -24,6 +25,7 @@ typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
   PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; lines of zeros, one a component */
   PetscInt     nlines, ld;  /* lines of all components in a plane, and how far apart they are */
+  PetscBool    whole[2];    /* the block has a whole period in x, or of lines: what is beside an end is the other end */
 } HJBlock;
 
 /* MiB of this CPU's L2 where the system says it, else 1 */
@@ -105,6 +107,7 @@ static PetscErrorCode HJHostCreate(const HJGrid *grid, const HJStencil *st, void
   h->shape   = st->shape == HJ_BOX;
   h->sdim    = st->dim == 3 ? 2 : 1;
   h->tdim    = 3 - h->sdim;
+  for (int d = 0; d < st->dim; d++) h->period[d] = HJGridPeriod(grid, d);
   PetscCall(HJHostRefresh(h, st));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,10 +138,9 @@ static PetscErrorCode HJHostLimits(void *ctx, HJLimits *limits)
   limits->slab[1] = limits->slab[2] = 1;
   limits->in_place = limits->large = limits->from_zero = 0;
   limits->ghosts                                       = (PetscBool)(h->st.dim > 1); /* a line lies in one array */
-  limits->wraps                                        = PETSC_FALSE;
-  for (PetscInt d = 0; d < h->st.dim - 1; d++)
-    if (h->grid.periodic[d]) PetscFunctionReturn(PETSC_SUCCESS);
-  limits->wraps = (PetscBool)(limits->ghosts && HJGridIsWrapped(&h->grid));
+  limits->wraps                                        = (PetscBool)(limits->ghosts && HJGridIsWrapped(&h->grid));
+  for (PetscInt d = 0; d < h->st.dim - 1 && h->st.dof > 1; d++) /* bounds of systems do not wrap in other directions */
+    if (h->grid.periodic[d]) limits->wraps = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,11 +260,12 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   }
 }
 
-/* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it */
+/* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it. Coefficients are those of the period */
 static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
 {
-  const HJBox     *box = &h->st.box;
-  const PetscCount at  = HJBoxIndex(box, p[0], p[1], p[2]);
+  const HJBox     *box  = &h->st.box;
+  const PetscInt   q[2] = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])};
+  const PetscCount at   = HJBoxIndex(box, p[0], q[0], q[1]);
 
   r->b = HJSweepLine(s, h->st.dim, h->st.dof, s->b, s->bghost, p);
   r->w = s->w[j];
@@ -273,7 +276,7 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   }
   if (h->st.storage == HJ_DICTIONARY) {
     r->c = h->table + (PetscCount)j * h->st.nrows * (h->st.dof > 1 ? h->width : 1 + h->st.nslots);
-    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(p[2] - box->lo[2]) * HJBoxWidth(box, 1) + (p[1] - box->lo[1]), at, zero);
+    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(q[1] - box->lo[2]) * HJBoxWidth(box, 1) + (q[0] - box->lo[1]), at, zero);
   } else if (h->st.dof > 1) HJHostSystemVariable(h, r, at, zero);
   else {
     r->dinv = h->st.dinv + at;
@@ -291,6 +294,25 @@ static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j,
   return bl->ring + (PetscCount)(j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines * bl->ld;
 }
 
+/* The points of a line from lo to hi on, no farther than the end of the period that they lie in; p[0] is where they are in it */
+static PetscInt HJHostSegment(const HJHost *h, const HJSweep *s, PetscInt lo, PetscInt hi, PetscInt p[3])
+{
+  const PetscInt n = s->wraps[0] ? h->period[0] : 0;
+
+  p[0] = lo;
+  if (!n) return hi - lo;
+  p[0] = HJPeriodWrap(n, lo);
+  return PetscMin(hi - lo, n - p[0]);
+}
+
+/* What is beside the ends of a line that is a whole period in x */
+static void HJBlockClose(const HJBlock *bl, PetscScalar *line, PetscInt n)
+{
+  if (!bl->whole[0]) return;
+  line[-1] = line[n - 1];
+  line[n]  = line[0];
+}
+
 /* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
 static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt plane)
 {
@@ -298,13 +320,18 @@ static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, Pe
   PetscScalar *to = HJBlockPlane(h, bl, 0, plane) + HJ_HOST_PAD;
   PetscInt     p[3];
 
-  p[0]       = l->lo[0];
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += h->st.dof * bl->ld) {
-    p[h->tdim] = t;
-    if (h->st.dof > 1)
-      HJHostSystemSpread(h->st.dof, HJBoxWidth(l, 0), HJSweepLine(s, h->st.dim, h->st.dof, s->x, s->xghost, p), to, bl->ld);
-    else memcpy(to, HJSweepLine(s, h->st.dim, 1, s->x, s->xghost, p), (size_t)HJBoxWidth(l, 0) * sizeof(PetscScalar));
+    p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
+    for (PetscInt i = l->lo[0], n; i < l->hi[0]; i += n) {
+      const PetscScalar *x;
+
+      n = HJHostSegment(h, s, i, l->hi[0], p);
+      x = HJSweepLine(s, h->st.dim, h->st.dof, s->x, s->xghost, p);
+      if (h->st.dof > 1) HJHostSystemSpread(h->st.dof, n, x, to + (i - l->lo[0]), bl->ld);
+      else memcpy(to + (i - l->lo[0]), x, (size_t)n * sizeof(PetscScalar));
+    }
+    HJBlockClose(bl, to, HJBoxWidth(l, 0));
   }
 }
 
@@ -320,7 +347,8 @@ static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, const PetscScala
   }
   for (int dy = -1; dy <= 1; dy++) {
     const PetscBool  inside = (PetscBool)(t + dy >= h->grid.domain.lo[1] && t + dy < h->grid.domain.hi[1]);
-    const PetscCount at     = (PetscCount)(t + dy - lo) * h->st.dof * bl->ld + skip;
+    const PetscInt   line   = bl->whole[1] ? HJPeriodWrap(h->period[1], t + dy) : t + dy;
+    const PetscCount at     = (PetscCount)(line - lo) * h->st.dof * bl->ld + skip;
 
     for (int i = 0; i < 3; i++) r->x[3 * i + dy + 1] = inside && planes[i] ? planes[i] + at : zero;
   }
@@ -354,22 +382,40 @@ static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl,
   const PetscBool    zero      = (PetscBool)(j == 1 && !s->x);
   const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane),
                                   HJBlockPlane(h, bl, j - 1, plane + 1)};
-  PetscScalar       *to        = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
-  const PetscInt     skip      = l->lo[0] - bl->level[0].lo[0] + HJ_HOST_PAD;
+  PetscScalar       *ring      = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
   PetscInt           p[3];
   HJHostRow          r = {0}; /* there are lines that a shape does not have */
 
-  p[0]       = l->lo[0];
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
-    p[h->tdim] = t;
-    r.n        = HJBoxWidth(l, 0);
-    r.xnext    = bl->ld;
-    if (to) HJHostSetResult(&r, to + (PetscCount)(t - bl->level[0].lo[h->tdim]) * h->st.dof * bl->ld + skip, bl->ld);
-    else HJHostSetFinal(h, s, p, &r);
-    HJBlockSetLines(h, bl, planes, p[0], t, &r);
-    HJHostLine(h, s, j - 1, p, zero, &r);
-    if (!to) HJHostFinish(h, s, p, &r);
+    PetscScalar *line = ring ? ring + (PetscCount)(t - bl->level[0].lo[h->tdim]) * h->st.dof * bl->ld + HJ_HOST_PAD : NULL;
+
+    p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
+    for (PetscInt i = l->lo[0], n; i < l->hi[0]; i += n) {
+      n       = HJHostSegment(h, s, i, l->hi[0], p);
+      r.n     = n;
+      r.xnext = bl->ld;
+      if (line) HJHostSetResult(&r, line + (i - bl->level[0].lo[0]), bl->ld);
+      else HJHostSetFinal(h, s, p, &r);
+      HJBlockSetLines(h, bl, planes, i, t, &r);
+      HJHostLine(h, s, j - 1, p, zero, &r);
+      if (!line) HJHostFinish(h, s, p, &r);
+    }
+    if (line) HJBlockClose(bl, line, HJBoxWidth(l, 0));
+  }
+}
+
+/* The levels of a block. A period that it has as a whole does not grow */
+static void HJBlockSetLevels(const HJHost *h, const HJSweep *s, const HJBox *block, HJBlock *bl)
+{
+  for (int d = 0; d < 2; d++) bl->whole[d] = (PetscBool)(s->wraps[d] && HJBoxWidth(block, d) == h->period[d]);
+  for (PetscInt j = 0; j <= s->count; j++) {
+    bl->level[j] = HJGridGrow(&h->grid, block, s->count - j);
+    for (int d = 0; d < 2; d++) {
+      if (!bl->whole[d]) continue;
+      bl->level[j].lo[d] = block->lo[d];
+      bl->level[j].hi[d] = block->hi[d];
+    }
   }
 }
 
@@ -391,7 +437,7 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
   PetscCount     size;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j <= k; j++) bl.level[j] = HJGridGrow(&h->grid, block, k - j);
+  HJBlockSetLevels(h, s, block, &bl);
   HJBlockLayout(h, &bl);
   size = (PetscCount)k * 3 * bl.nlines * bl.ld + h->st.dof * bl.ld;
   PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
@@ -625,6 +671,10 @@ static const HJMultigridOps HJMultigridHost = {
   .couplings                      = HJHostCouplings,
   .jump                           = HJHostJump,
   .interpolation_fill             = HJHostInterpolationFill,
+  .lines_create                   = HJHostLinesCreate,
+  .lines_destroy                  = HJHostLinesDestroy,
+  .lines_factor                   = HJHostLinesFactor,
+  .lines_solve                    = HJHostLinesSolve,
 };
 
 const HJBackendOps HJBackendHost = {
@@ -644,4 +694,5 @@ const HJBackendOps HJBackendHost = {
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
   .multigrid         = &HJMultigridHost,
+  .krylov            = &HJKrylovHost,
 };

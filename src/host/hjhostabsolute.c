@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = |D^-1 A| x of the host backend, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, one neighbour at a time. Used in
    set-up alone.
@@ -16,8 +17,9 @@ typedef struct {
      itself, then the inverse diagonal */
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
-  /* of each neighbour: where it is; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's */
-  PetscInt           off[HJ_MAX_SLOTS][3];
+  /* of each neighbour: where it is; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's.
+     period: points of a direction whose neighbour on both sides is this rank itself, whose coefficients are those of the period; else 0 */
+  PetscInt           off[HJ_MAX_SLOTS][3], period[3];
   const PetscScalar *value[HJ_MAX_SLOTS];
   PetscCount         shift[HJ_MAX_SLOTS];
 } HJAbsolute;
@@ -34,6 +36,7 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   a->kernels = HJHostPickKernels();
   a->table   = NULL;
   for (PetscInt i = 0; i < HJ_CHUNK; i++) a->ones[i] = 1;
+  for (int d = 0; d < 3; d++) a->period[d] = HJGridPeriod(grid, d);
   for (PetscInt o = 1; o < st->nslots; o++) {
     HJShapeOffset(st->dim, st->shape, o, a->off[o]);
     a->value[o] = HJStencilArray(st, o, &a->shift[o]);
@@ -99,39 +102,70 @@ static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const Pe
   }
 }
 
-/* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain. at: place of p in the arrays;
-   xat: p in x, where x has no ghosts */
-static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscCount at, const PetscScalar *xat,
-                               PetscInt n, PetscInt o, PetscScalar *sum)
+/* Where the neighbour o of points from p on lies, and for which of them, [lo, hi), it lies on the same side of the ends of a period in x.
+   The first one that is not done yet is lo. false: outside the domain */
+static PetscBool HJAbsoluteFind(const HJAbsolute *a, const PetscInt p[3], PetscInt o, PetscInt *lo, PetscInt *hi, PetscInt q[3])
 {
-  const HJBox       *domain = &a->grid->domain;
-  const HJStencil   *st     = a->st;
-  const PetscInt    *off = a->off[o], q[3] = {p[0] + off[0], p[1] + off[1], p[2] + off[2]};
-  const PetscInt     lo = PetscMax(domain->lo[0] - q[0], 0), hi = PetscMin(domain->hi[0] - q[0], n);
-  const PetscInt     first[3] = {q[0] + lo, q[1], q[2]};
-  const PetscScalar *x        = a->ones;
+  const HJBox   *domain = &a->grid->domain;
+  const PetscInt n      = a->period[0];
+
+  for (int d = 0; d < 3; d++) q[d] = p[d] + a->off[o][d];
+  if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2]) return PETSC_FALSE;
+  *lo = PetscMax(domain->lo[0] - q[0], *lo);
+  *hi = PetscMin(domain->hi[0] - q[0], *hi);
+  q[0] += *lo;
+  if (n && q[0] < 0) *hi = PetscMin(*hi, *lo - q[0]);
+  else if (n && q[0] < n) *hi = PetscMin(*hi, *lo + n - q[0]);
+  return PETSC_TRUE;
+}
+
+/* The neighbour o of the points [lo, hi) of those from p on, added to their sums; q is where that of the first is. at: place of p in the
+   arrays; xat: p in x, where x has no ghosts */
+static void HJAbsolutePiece(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscCount at, const PetscScalar *xat, PetscInt lo,
+                            PetscInt hi, const PetscInt q[3], PetscInt o, PetscScalar *sum)
+{
+  const HJStencil   *st  = a->st;
+  const PetscInt    *off = a->off[o];
+  PetscInt           here[3];
+  const PetscScalar *x = a->ones;
   PetscScalar        difference[HJ_CHUNK];
 
-  if (q[1] < domain->lo[1] || q[1] >= domain->hi[1] || q[2] < domain->lo[2] || q[2] >= domain->hi[2] || lo >= hi) return;
+  for (int d = 0; d < 3; d++) here[d] = d < 2 && s->wraps[d] ? HJPeriodWrap(a->period[d], q[d]) : q[d];
   if (xat) x = xat + ((PetscCount)off[2] * HJBoxWidth(&s->box, 1) + off[1]) * HJBoxWidth(&s->box, 0) + off[0] + lo;
-  else if (s->x) x = HJSweepLine(s, st->dim, 1, s->x, s->xghost, first);
+  else if (s->x) x = HJSweepLine(s, st->dim, 1, s->x, s->xghost, here);
   if (a->skew) {
-    HJSkewDifferences(a, (const PetscInt[3]){p[0] + lo, p[1], p[2]}, first, hi - lo, o, difference);
+    const PetscInt own[3] = {p[0] + lo, p[1], p[2]};
+
+    for (int d = 0; d < 3; d++) here[d] = HJPeriodWrap(a->period[d], q[d]);
+    HJSkewDifferences(a, own, here, hi - lo, o, difference);
     a->kernels->absolute(hi - lo, difference, x, sum + lo);
   } else if (a->table) a->kernels->absolute_indexed(hi - lo, a->table + o * st->nrows, st->index + at + lo, x, sum + lo);
   else a->kernels->absolute(hi - lo, a->value[o] + at + a->shift[o] + lo, x, sum + lo);
 }
 
+/* The neighbour o of n points from p on, added to their sums; only those whose neighbour is in the domain */
+static void HJAbsoluteNeighbor(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscCount at, const PetscScalar *xat,
+                               PetscInt n, PetscInt o, PetscScalar *sum)
+{
+  PetscInt q[3];
+
+  for (PetscInt lo = 0, hi = n; lo < n; lo = hi, hi = n) {
+    if (!HJAbsoluteFind(a, p, o, &lo, &hi, q) || lo >= hi) return;
+    HJAbsolutePiece(a, s, p, at, xat, lo, hi, q, o, sum);
+  }
+}
+
 /* n points from p on; returns the largest y / x. An infinite diagonal shows in an inverse diagonal of zero too */
 static PetscReal HJAbsolutePoints(const HJAbsolute *a, const HJSweep *s, const PetscInt p[3], PetscInt n)
 {
-  const HJStencil   *st = a->st;
-  const PetscCount   at = HJBoxIndex(&st->box, p[0], p[1], p[2]);
-  const PetscScalar *x  = s->x ? HJSweepLine(s, st->dim, 1, s->x, s->xghost, p) : a->ones;
+  const HJStencil   *st     = a->st;
+  const PetscCount   at     = HJBoxIndex(&st->box, p[0], p[1], p[2]);
+  const PetscScalar *x      = s->x ? HJSweepLine(s, st->dim, 1, s->x, s->xghost, p) : a->ones;
+  const PetscBool    in_one = (PetscBool)(s->x && !s->ghosts && !s->wraps[0] && !s->wraps[1]);
   PetscScalar        sum[HJ_CHUNK], scale[HJ_CHUNK];
 
   memset(sum, 0, n * sizeof(*sum));
-  for (PetscInt o = 1; o < st->nslots; o++) HJAbsoluteNeighbor(a, s, p, at, s->x && !s->ghosts ? x : NULL, n, o, sum);
+  for (PetscInt o = 1; o < st->nslots; o++) HJAbsoluteNeighbor(a, s, p, at, in_one ? x : NULL, n, o, sum);
   for (PetscInt i = 0; i < n && a->table; i++) scale[i] = a->table[st->index[at + i]];
   return a->kernels->absolute_ratio(n, a->table ? scale : st->dinv + at, x, sum, s->y + HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Work on coefficient arrays in the memory of the host: the truth that the GPU's is compared with.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a cycle on several grids needs on the CPU besides sweeps, products and transfers: norms, and the inverse of a small dense matrix.
 */

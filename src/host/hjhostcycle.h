@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Entries of the host's table for cycles on several grids */
 #pragma once
 

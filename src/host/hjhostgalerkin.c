@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products, coarse line by coarse line: the fine lines around it are added up across the lines, then along them. A piece of a line
    at a time, so that the sums stay in the cache.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation with coefficients of its own at every point, its transpose, these coefficients, and Galerkin products with them, on the
    host.
@@ -237,17 +238,13 @@ PetscErrorCode HJHostCouplings(const HJInterpolationFill *f)
 static void HJJumpTakeBetween(const HJHostPaths *p, const HJFine *rows, const int up[3], PetscInt i, PetscInt j, PetscInt k, PetscReal own,
                               PetscReal other, HJJump *jump)
 {
-  const HJColumns *w     = p->w;
-  const PetscInt   at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
-  HJFineRow        r     = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
-  int              n     = 0;
+  const HJColumns *w       = p->w;
+  const PetscInt   at[3]   = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  const int        down[3] = {-up[0], -up[1], -up[2]};
+  const HJFineRow  r       = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
 
-  if (p->a != rows && HJFineRowIsDiagonal(rows, &r)) return;
-  for (int side = 0; side < 2; side++) {
-    r = HJFineRowAt(rows, at[0] + 2 * side * up[0], at[1] + 2 * side * up[1], at[2] + 2 * side * up[2]);
-    n += HJFineRowIsDiagonal(rows, &r) ? 0 : 1;
-  }
-  HJJumpTake(own, other, n, jump);
+  if (!(own > 0.0) || !(other > 0.0)) HJJumpTakeWall(w, rows, &r, down, own, other, HJJumpCoupled(w, rows, up, i, j, k), jump);
+  else if (p->a == rows || !HJFineRowIsDiagonal(rows, &r)) HJJumpTake(own, other, HJJumpCoupled(w, rows, up, i, j, k), jump);
 }
 
 /* HJJumpFind() of a coarse line. value: two lines */
@@ -268,7 +265,7 @@ static void HJJumpFindLine(const HJHostPaths *p, const HJFine *rows, PetscInt j,
     for (PetscInt i = lo; i < hi; i++) {
       const PetscReal own = PetscRealPart(value[0][i - lo]), other = PetscRealPart(value[1][i - lo]);
 
-      if (own > 0.0 && other > 0.0) HJJumpTakeBetween(p, rows, s.up, i, j, k, own, other, jump);
+      HJJumpTakeBetween(p, rows, s.up, i, j, k, own, other, jump);
     }
   }
 }
@@ -294,8 +291,8 @@ PetscErrorCode HJHostJump(const HJInterpolationFill *f)
         continue;
       }
       for (PetscInt i = 0; i < n[0]; i++) {
-        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
-        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
+        if (f->coupling) HJJumpAdd(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
       }
     }
   }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The makefile builds this file once for each instruction set (HJ_ISA), hjhost.c picks one at run time. Vectors are the compiler's
    (GCC, Clang) generic ones; every kernel is written out by its list of neighbours.
@@ -349,6 +350,53 @@ static void HJPathAdd(const HJHostPath *p)
     for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], HJPathInSeries(other[i], last[i]));
 }
 
+static void HJKrylovDirection(PetscInt n, PetscScalar beta, const PetscScalar *z, PetscScalar *p)
+{
+  PetscScalar *y = p;
+
+  if (beta == 0.0) HJ_FOR_LINE(HJ_AT(z + i))
+  else HJ_FOR_LINE_ONCE(HJ_AT(z + i) + beta * HJ_AT(p + i))
+}
+
+#define HJ_SUMS 4 /* that do not wait for one another */
+
+static PetscScalar HJKrylovDot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
+{
+  HJVector    sum[HJ_SUMS] = {{0}};
+  PetscScalar total        = 0.0;
+  PetscInt    i            = 0;
+
+  for (; i + HJ_SUMS * HJ_LANES <= n; i += HJ_SUMS * HJ_LANES)
+    for (int m = 0; m < HJ_SUMS; m++) sum[m] += *(const HJVector *)(x + i + m * HJ_LANES) * *(const HJVector *)(y + i + m * HJ_LANES);
+  for (; i + HJ_LANES <= n; i += HJ_LANES) sum[0] += *(const HJVector *)(x + i) * *(const HJVector *)(y + i);
+  for (; i < n; i++) total += x[i] * y[i];
+  sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (int l = 0; l < HJ_LANES; l++) total += sum[0][l];
+  return total;
+}
+
+static PetscScalar HJKrylovUpdate(PetscInt n, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r)
+{
+  HJVector    sum   = {0};
+  PetscScalar total = 0.0;
+  PetscInt    i     = 0;
+
+  for (; i + HJ_LANES <= n; i += HJ_LANES) {
+    const HJVector now = *(const HJVector *)(r + i) - alpha * *(const HJVector *)(w + i);
+
+    *(HJVector *)(x + i) += alpha * *(const HJVector *)(p + i);
+    *(HJVector *)(r + i) = now;
+    sum += now * now;
+  }
+  for (; i < n; i++) {
+    x[i] += alpha * p[i];
+    r[i] -= alpha * w[i];
+    total += r[i] * r[i];
+  }
+  for (int l = 0; l < HJ_LANES; l++) total += sum[l];
+  return total;
+}
+
 #define HJ_TABLE(KIND)                                                                                                                     \
   {                                                                                                                                        \
     {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
@@ -358,6 +406,32 @@ static void HJPathAdd(const HJHostPath *p)
   }
 #define HJ_NAME_(isa) HJHostKernels_##isa
 #define HJ_NAME(isa)  HJ_NAME_(isa)
+
+/* Elimination, and back from the last points */
+static void HJLinesAbreast(const HJHostBundle *b)
+{
+  const PetscInt n = b->abreast;
+
+  for (PetscInt at = 1; at < b->count; at++) {
+    const PetscScalar *c = b->c + (at - 1) * b->step, *before = b->r + (at - 1) * b->step;
+    PetscScalar       *y = b->r + at * b->step;
+
+    HJ_FOR_LINE_ONCE(HJ_AT(y + i) - HJ_AT(c + i) * HJ_AT(before + i))
+  }
+  for (PetscInt at = b->count - 1; at >= 0; at--) {
+    const PetscScalar *m = b->m + at * b->step, *c = b->c + at * b->step;
+    PetscScalar       *r = b->r + at * b->step, *y = r;
+
+    if (at < b->count - 1) {
+      const PetscScalar *next = r + b->step;
+
+      HJ_FOR_LINE_ONCE(HJ_AT(m + i) * HJ_AT(y + i) - HJ_AT(c + i) * HJ_AT(next + i))
+    } else HJ_FOR_LINE_ONCE(HJ_AT(m + i) * HJ_AT(y + i))
+    if (!b->x) continue;
+    y = b->x + at * b->step;
+    HJ_FOR_LINE_ONCE(HJ_AT(y + i) + b->w * HJ_AT(r + i))
+  }
+}
 
 const HJHostKernels HJ_NAME(HJ_ISA) = {
   .constant         = HJ_TABLE(Constant),
@@ -376,7 +450,11 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,
   .galerkin_add     = HJGalerkinAdd,
+  .lines            = HJLinesAbreast,
   .galerkin_line    = HJGalerkinLine,
   .path_couplings   = HJPathCouplings,
   .path_add         = HJPathAdd,
+  .krylov_direction = HJKrylovDirection,
+  .krylov_dot       = HJKrylovDot,
+  .krylov_update    = HJKrylovUpdate,
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Row kernels of the host backend: one subiteration on n points of a grid line. One table for each instruction set. And the product that
    bounds need. Decides nothing about the order of rows.
@@ -38,6 +39,15 @@ typedef struct {
   PetscScalar       *sum;
 } HJHostPath;
 
+/* Lines abreast: from one point of theirs to the next are step numbers. r becomes T^-1 r, x NULL or x + w T^-1 r */
+typedef struct {
+  PetscInt           count, abreast;
+  PetscCount         step;
+  PetscReal          w;
+  const PetscScalar *c, *m;
+  PetscScalar       *r, *x;
+} HJHostBundle;
+
 /* Indexed by shape, dimension - 1 */
 typedef struct {
   HJHostRowFn constant[2][3]; /* all points use the row at c */
@@ -52,6 +62,7 @@ typedef struct {
   void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                          PetscScalar to[]);
   void (*path_add)(const HJHostPath *);
+  void (*lines)(const HJHostBundle *);
   /* Several unknowns a point, lines of m terms: y = sum c p; the same with c[index] of [row][width]; y = b - sum a p;
      y = x + w (sum a p - x), or, x NULL, w sum a p. y is none of the others */
   void (*sum)(PetscInt n, PetscInt m, const PetscScalar c[], const PetscScalar *const p[], PetscScalar *y);
@@ -67,6 +78,10 @@ typedef struct {
   void (*absolute)(PetscInt, const PetscScalar *a, const PetscScalar *x, PetscScalar *sum);
   void (*absolute_indexed)(PetscInt, const PetscScalar *a, const unsigned char *index, const PetscScalar *x, PetscScalar *sum);
   PetscReal (*absolute_ratio)(PetscInt, const PetscScalar *scale, const PetscScalar *x, PetscScalar *sum, PetscScalar *y);
+  /* Of a Krylov method: p = z + beta p, or z where beta is 0; the sum of x y; x += alpha p, r -= alpha w and the sum of r r */
+  void (*krylov_direction)(PetscInt, PetscScalar beta, const PetscScalar *z, PetscScalar *p);
+  PetscScalar (*krylov_dot)(PetscInt, const PetscScalar *x, const PetscScalar *y);
+  PetscScalar (*krylov_update)(PetscInt, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r);
 } HJHostKernels;
 
 /* Those of this CPU */
@@ -84,6 +99,12 @@ PETSC_INTERN PetscErrorCode       HJHostGalerkinVariable(const HJGalerkin *);
 PETSC_INTERN PetscErrorCode       HJHostCouplings(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostJump(const HJInterpolationFill *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationFill *);
+PETSC_INTERN PetscErrorCode       HJHostLinesCreate(const HJGrid *, PetscInt d, HJLines *);
+PETSC_INTERN PetscErrorCode       HJHostLinesDestroy(HJLines *);
+PETSC_INTERN PetscErrorCode       HJHostLinesFactor(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
+PETSC_INTERN PetscErrorCode       HJHostLinesSolve(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
+
+PETSC_INTERN const HJKrylovOps HJKrylovHost;
 
 PETSC_INTERN const HJHostKernels HJHostKernels_base;
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of a grid's points by direction. Inner points that share a row are measured once for all of them, others a piece of a line at a
    time, and those at the ends of the domain one by one.
@@ -20,8 +21,73 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
   for (PetscInt i = 0; i < HJ_MEASURE_SUMS; i++) ((PetscReal *)sums)[i] += n * ((const PetscReal *)one)[i];
 }
 
+/* n points whose couplings to both sides are these */
+static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const PetscReal above[3], PetscReal n, HJMeasureRatios *r)
+{
+  PetscReal most[3], strongest = 0.0;
+  PetscInt  which = 0, largest = 0;
+
+  for (PetscInt d = 0; d < dim; d++) {
+    const PetscReal lo = PetscAbsReal(below[d]), hi = PetscAbsReal(above[d]);
+    const PetscReal least = lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : PetscMax(lo, hi);
+
+    most[d] = PetscMax(lo, hi);
+    if (least > strongest) which = d;
+    strongest = PetscMax(strongest, least);
+  }
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscReal limit = HJ_MEASURE_RATIO * most[d];
+    PetscInt  s     = 0;
+
+    if (!(most[d] > 0.0) || !(strongest > limit)) continue;
+    for (limit *= 4; s < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) s++;
+    r->weaker[d][s] += n;
+    largest = PetscMax(largest, s);
+  }
+  if (largest > 1) r->strongest[which] += n;
+  r->points += n;
+}
+
+static void HJMeasureRowRatios(PetscInt dim, const HJMeasureRow *row, PetscReal n, HJMeasureRatios *r)
+{
+  const PetscReal below[3] = {row->partial[0][0], row->partial[1][0], row->partial[2][0]};
+  const PetscReal above[3] = {row->partial[0][2], row->partial[1][2], row->partial[2][2]};
+
+  if (row->others > 0.0) HJMeasureAddRatios(dim, below, above, n, r);
+}
+
 /* Points of a piece, whose sums are in the first-level cache */
 #define HJ_MEASURE_PIECE 128
+
+/* The same of a piece. Where no direction is weak, as most often, only that is found: in loops over all of it, beyond n zeros, which a
+   compiler can do for several points at once */
+static void HJMeasurePieceRatios(PetscInt dim, PetscInt n, const PetscReal part[3][2][HJ_MEASURE_PIECE], const PetscReal others[],
+                                 PetscReal coupled, HJMeasureRatios *r)
+{
+  PetscReal strongest[HJ_MEASURE_PIECE], weakest[HJ_MEASURE_PIECE];
+  PetscInt  any = 0;
+
+  for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
+    const PetscReal lo = fabs(part[0][0][i]), hi = fabs(part[0][1][i]);
+
+    strongest[i] = weakest[i] = lo < hi ? hi : lo;
+  }
+  for (PetscInt d = 1; d < dim; d++) {
+    for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
+      const PetscReal lo = fabs(part[d][0][i]), hi = fabs(part[d][1][i]), most = lo < hi ? hi : lo;
+
+      strongest[i] = strongest[i] < most ? most : strongest[i];
+      weakest[i]   = most < weakest[i] ? most : weakest[i];
+    }
+  }
+  for (PetscInt i = 0; i < n; i++) any |= strongest[i] > HJ_MEASURE_RATIO * weakest[i];
+  if (!any) r->points += coupled;
+  for (PetscInt i = 0; i < n && any; i++) {
+    const PetscReal below[3] = {part[0][0][i], part[1][0][i], part[2][0][i]}, above[3] = {part[0][1][i], part[1][1][i], part[2][1][i]};
+
+    if (others[i] > 0.0) HJMeasureAddRatios(dim, below, above, 1.0, r);
+  }
+}
 
 /* n points that lie at no end of the domain */
 static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, PetscInt n, HJMeasure *m)
@@ -55,6 +121,7 @@ static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt
     m->sums.coupling[d] += sum;
     m->sums.sides[d] += coupled;
   }
+  HJMeasurePieceRatios(dim, n, part, others, 0.5 * coupled, &m->ratios);
 }
 
 PetscErrorCode HJHostMeasure(HJMeasure *m)
@@ -68,6 +135,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
 
   PetscFunctionBegin;
   memset(&m->sums, 0, sizeof(m->sums));
+  memset(&m->ratios, 0, sizeof(m->ratios));
   m->largest = m->alone = m->coupled = 0.0;
   for (PetscInt slot = 0; slot < a->nslots; slot++) HJSlotOffset(a, slot, off[slot]);
   for (PetscInt k = 0; k < g->owned.hi[2]; k++) {
@@ -89,6 +157,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         }
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
+        HJMeasureRowRatios(g->dim, &row, 1.0, &m->ratios);
         m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
         HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
       }
@@ -102,6 +171,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
     memset(&row, 0, sizeof(row));
     for (PetscInt slot = 0; slot < a->nslots; slot++) HJMeasureRowAdd(&row, slot, off[slot], PetscRealPart(a->rows[r * a->nslots + slot]));
     HJMeasureAdd(&one, &row, g->dim, 0);
+    HJMeasureRowRatios(g->dim, &row, (PetscReal)inner[r], &m->ratios);
     m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
     HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
     HJMeasureScale((PetscReal)inner[r], &one, &m->sums);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of fine points to coarse ones directly and by way of the points beside both, for a piece of a coarse line at a time. Each
    coupling on the way is read along its line first, then all points are done at once.

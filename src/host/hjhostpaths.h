@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* How strongly fine points between coarse ones are coupled to them, line by line: HJCouplingOfPaths() of core/hjinterpolation.h on the host
    */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which of the builds of hjhostkernels.c this CPU can run: the one with the widest instructions.
 */

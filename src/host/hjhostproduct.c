@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of a matrix of stencil coefficients with a vector, line by line. The lines around a line lie in the vector or among its ghosts;
    its first and last point, whose neighbours along the line are ghosts, are done apart.
@@ -12,6 +13,7 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 {
   PetscInt e = i + 1;
 
+  if (!memcmp(index + e, index + i, (size_t)(n - e))) return n; /* all: most lines, found quickly */
   while (e + 8 < n && !memcmp(index + e, index + e - 1, 8)) e += 8;
   while (e < n && index[e] == index[i]) e++;
   return e;
@@ -20,15 +22,15 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 /* Points [lo, hi) of a line by one row */
 static void HJProductRow(const HJCoefficients *a, HJHostRowFn kernel, const HJHostRow *line, PetscInt lo, PetscInt hi, PetscInt row)
 {
-  HJHostRow r = *line;
+  HJHostRow r;
 
   r.n = hi - lo;
-  r.y += lo;
-  if (r.b) r.b += lo;
-  for (int l = 0; l < 9; l++)
-    if (r.x[l]) r.x[l] += lo;
-  if (row >= 0) r.c = a->rows + row * a->nslots;
-  else r.index += lo;
+  r.y = line->y + lo;
+  r.b = line->b ? line->b + lo : NULL;
+  r.w = line->w;
+  for (int l = 0; l < 9; l++) r.x[l] = line->x[l] ? line->x[l] + lo : NULL;
+  r.c     = row >= 0 ? a->rows + row * a->nslots : line->c;
+  r.index = line->index + lo;
   kernel(&r);
 }
 
@@ -58,66 +60,82 @@ static void HJProductPoints(const HJCoefficients *a, const HJHostRowFn kernel[3]
   }
 }
 
-void HJHostProductLine(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar ends[2][9][3], PetscCount at)
+/* Points [lo, lo + n) of a line whose row is r, their neighbours from x on */
+static void HJProductPart(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar *const x[9], PetscInt lo, PetscInt n, PetscCount at)
 {
-  const PetscInt     n = p->n;
   const PetscScalar *b = r->b;
   PetscScalar       *y = r->y;
 
-  for (int side = 0; side < (n > 1 ? 2 : 1); side++) {
-    const PetscInt to = side ? n - 1 : 0;
-    HJHostRow      e  = *r;
+  for (int i = 0; i < p->nlines; i++) r->x[p->line[i]] = x[p->line[i]];
+  r->n = n;
+  r->y = y + lo;
+  if (b) r->b = b + lo;
+  HJProductPoints(p->a, p->kernel, r, at + lo);
+  r->y = y;
+  r->b = b;
+}
 
-    e.n = 1;
-    e.y = y + to;
-    if (b) e.b = b + to;
-    for (int l = 0; l < 9; l++)
-      if (r->x[l]) e.x[l] = ends[side][l] + 1;
-    HJProductPoints(p->a, p->kernel, &e, at + to);
+void HJHostProductLine(const HJHostProductArgs *p, HJHostRow *r, const PetscScalar ends[2][9][3], PetscCount at)
+{
+  const PetscInt     n = p->n;
+  const PetscScalar *x[3][9]; /* of the first point, the last, and those between */
+
+  for (int i = 0; i < p->nlines; i++) {
+    const int l = p->line[i];
+
+    for (int side = 0; side < 2; side++) x[side][l] = HJHostProductNeedsEnds(p->a, l) ? ends[side][l] + 1 : r->x[l] + (side ? n - 1 : 0);
+    x[2][l] = r->x[l] + 1;
   }
-  if (n < 3) return;
-  r->n = n - 2;
-  r->y = y + 1;
-  if (b) r->b = b + 1;
-  for (int l = 0; l < 9; l++)
-    if (r->x[l]) r->x[l]++;
-  HJProductPoints(p->a, p->kernel, r, at + 1);
+  HJProductPart(p, r, x[0], 0, 1, at);
+  if (n > 1) HJProductPart(p, r, x[1], n - 1, 1, at);
+  if (n > 2) HJProductPart(p, r, x[2], 1, n - 2, at);
 }
 
 void HJHostProductSet(const HJCoefficients *a, PetscInt n, PetscBool b, HJHostProductArgs *p)
 {
-  p->a = a;
-  p->n = n;
+  *p = (HJHostProductArgs){.a = a, .n = n};
   for (int t = 0; t < 3; t++) p->kernel[t] = HJHostPickKernels()->product[b ? 1 : 0][t][a->shape == HJ_BOX][a->dim - 1];
+  for (int l = 0; l < 9; l++)
+    if (HJHostProductNeedsLine(a, l % 3 - 1, l / 3 - 1)) p->line[p->nlines++] = l;
+}
+
+/* Most lines have no ghosts but before and after them */
+void HJHostProductOwnLine(const HJProduct *p, const HJHostProductArgs *args, PetscInt j, PetscInt k)
+{
+  const HJShell   *s      = p->shell;
+  const PetscInt   n      = args->n;
+  const PetscCount at     = ((PetscCount)k * s->width[1] + j) * n;
+  const PetscBool  inside = (PetscBool)((s->dim < 2 || (j > 0 && j < s->width[1] - 1)) && (s->dim < 3 || (k > 0 && k < s->width[2] - 1)));
+  HJHostRow        r      = {.y = p->y + at, .b = p->b ? p->b + at : NULL, .w = p->alpha};
+  PetscScalar      end[2][9][3];
+
+  for (int i = 0; i < args->nlines; i++) {
+    const int  l = args->line[i], dy = l % 3 - 1, dz = l / 3 - 1;
+    PetscCount before[2];
+
+    if (inside) r.x[l] = p->x + at + ((PetscCount)dz * s->width[1] + dy) * n;
+    else {
+      const HJShellLine line = HJShellGetLine(s, j + dy, k + dz);
+
+      r.x[l] = (line.ghost ? p->ghost : p->x) + line.at;
+    }
+    if (!HJHostProductNeedsEnds(args->a, l)) continue;
+    for (int side = 0; side < 2; side++) before[side] = HJShellIndex(s, side ? n : -1, j + dy, k + dz);
+    HJHostProductEnds(r.x[l], n, p->ghost[before[0]], p->ghost[before[1]], end[0][l], end[1][l]);
+  }
+  HJHostProductLine(args, &r, end, at);
 }
 
 PetscErrorCode HJHostProduct(const HJProduct *p)
 {
   const HJShell    *s = p->shell;
-  const PetscInt    n = s->width[0];
   HJHostProductArgs args;
-  PetscScalar       end[2][9][3];
 
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
-  HJHostProductSet(p->a, n, (PetscBool)(p->b != NULL), &args);
-  for (PetscInt k = 0; k < s->width[2]; k++) {
-    for (PetscInt j = 0; j < s->width[1]; j++) {
-      const PetscCount at = ((PetscCount)k * s->width[1] + j) * n;
-      HJHostRow        r  = {.y = p->y + at, .b = p->b ? p->b + at : NULL, .w = p->alpha};
-
-      for (int l = 0; l < 9; l++) {
-        const int   dy = l % 3 - 1, dz = l / 3 - 1;
-        HJShellLine line;
-
-        if (!HJHostProductNeedsLine(p->a, dy, dz)) continue;
-        line   = HJShellGetLine(s, j + dy, k + dz);
-        r.x[l] = (line.ghost ? p->ghost : p->x) + line.at;
-        HJHostProductEnds(r.x[l], n, p->ghost[line.before[0]], p->ghost[line.before[1]], end[0][l], end[1][l]);
-      }
-      HJHostProductLine(&args, &r, end, at);
-    }
-  }
+  HJHostProductSet(p->a, s->width[0], (PetscBool)(p->b != NULL), &args);
+  for (PetscInt k = 0; k < s->width[2]; k++)
+    for (PetscInt j = 0; j < s->width[1]; j++) HJHostProductOwnLine(p, &args, j, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction in one pass: each fine line's residual is made while it is in the cache, gathered along the line, and added to
    the coarse lines next to it.

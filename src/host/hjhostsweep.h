@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the host backend keeps of an operator. hjhost.c decides the order of lines, hjhostsystem.c does those of points with several
    unknowns.
@@ -25,6 +26,7 @@ typedef struct {
   const HJHostKernels *kernels;
   PetscReal            cache;               /* MiB */
   int                  shape, tdim, sdim;   /* star or box; directions of the lines in a plane, and of the stream */
+  PetscInt             period[3];           /* points of a direction whose neighbour on both sides is this rank itself; else 0 */
   HJLineRun           *runs;                /* dictionary */
   PetscCount          *line_runs;           /* first run of each line */
   const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Lines of points with several unknowns: which lines a row multiplies, and by what. A component that is coupled to no other is done by the
    kernels of one unknown a point, and so has their numbers.

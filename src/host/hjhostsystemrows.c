@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = |D^-1 A| x of points with several unknowns, or |D^-1 (A - A^T)| 1, for bounds of the spectrum: line by line, a block of each
    neighbour at a time. Used in set-up alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation and its transpose, line by line: the lines of the source around a line of the result are summed over a stretch of it, then
    its points are interpolated, or gathered, along the line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The coarsest grid: by sweeps, or by the inverse of its matrix where that is one launch in place of many. Decides which.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    DMDAs of the PC's own grids. They say where points lie and have no ghosts: PETSc's DMSetUp() numbers and scatters all points of a DMDA,
    which on large grids takes longer than all that the levels are made of.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarse levels on fewer ranks. Decides from which level on, and on how many: the last level of a PC is then handed to a PCHJMG on a part
    of the ranks, which makes the levels from there down and may do the same again. Moves vectors and coefficients by PetscSF.
@@ -330,8 +331,9 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;
   to->on_fewer_ranks  = PETSC_TRUE;
-  to->converted_above = (PetscBool)(from->converted || from->converted_above);
+  to->converted_above = HJMGIsCopied(from);
   to->operators       = from->operators;
+  to->definite        = from->definite;
   to->small_identity  = from->small_identity;
   to->changed         = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -415,7 +417,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
-  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, g->b, g->x, its, zero, it));
+  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, NULL, it));
   else {
     for (*it = 0;; ++*it) {
       PetscCall(HJMGTestResidual(NULL, ksp, *it));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The hierarchy: the finest matrix as a stencil matrix, coarser grids by coarsening by 2, interpolations, Galerkin operators. Decides how
    far a grid is coarsened; smooths nothing.
@@ -10,6 +11,8 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 #define HJ_MG_SIDE 65
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
+/* Rounding of the sum of the sizes of a row, as a share of its diagonal */
+#define HJ_MG_DEFINITE_SLACK 1e-12
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8
@@ -117,7 +120,9 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
     PetscCall((*get)(level->A, ops->mtype, &a));
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
-  if (!mg->base && level == mg->level) mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
+  if (mg->base || level > mg->level) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->definite       = (PetscBool)(level->op->stencil->gershgorin <= 2.0 + HJ_MG_DEFINITE_SLACK);
+  mg->small_identity = (PetscBool)(HJ_MG_SMALL_IDENTITY * c->least < c->coupled && c->least > 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,15 +205,14 @@ static PetscErrorCode HJMGTellType(PC pc, DM da)
 }
 
 /* The finest grid and the matrix on it, a stencil matrix: AIJ becomes one once, here and where it has new values */
-static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
+static PetscErrorCode HJMGMakeFinestMatrix(PC pc, const HJBackendOps **ops)
 {
-  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel          *level = &mg->level[0];
-  const HJBackendOps *ops;
-  DM                  dm, da;
-  VecType             vectype;
-  char                why[512];
-  const char         *cure = "", *why_backend;
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  DM          dm, da;
+  VecType     vectype;
+  char        why[512];
+  const char *cure = "", *why_backend;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -218,9 +222,9 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
   if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
   PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
              cure);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
-  if (PetscMemTypeHost(ops->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
+  if (PetscMemTypeHost((*ops)->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
   PetscCall(HJMGMakeFinestDM(da, vectype, &level->da));
   mg->nlevels = 1;
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &mg->converted));
@@ -239,12 +243,14 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc)
 /* Level 0: the grid, the matrix, its operator, of finite numbers: else mg->failure */
 static PetscErrorCode HJMGMakeFinest(PC pc)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-  char       why[512], *lacks;
+  PC_HJMG            *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel          *level = &mg->level[0];
+  const HJBackendOps *ops;
+  char                why[512], *lacks;
 
   PetscFunctionBegin;
-  PetscCall(HJMGMakeFinestMatrix(pc));
+  PetscCall(HJMGMakeFinestMatrix(pc, &ops));
+  PetscCall(HJMGLeaveKnownRows(pc, ops));
   PetscCall(HJMGTryOperator(pc, level->A, level->da, &level->op, why, sizeof(why)));
   PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
   PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
@@ -259,15 +265,6 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGWantsStars(mg, &mg->stars));
   PetscCall(HJMGScaleRows(pc));
   if (mg->scale) PetscCall(HJMGMeasure(mg, level, &level->coarsening));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Stars are made of symmetric matrices alone */
-PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
-{
-  PetscFunctionBegin;
-  if (mg->stars) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJBoundSkew(level->op, &level->skew));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,6 +375,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
+  if (!mg->base && level == mg->level + 1 && level->rough > HJ_MG_ROUGHER) mg->finest = 0.0;
   level->follows_rows = (PetscBool)(level->jump > limit);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -388,6 +386,7 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscCall(HJRestrictDestroy(&level->restriction));
   PetscCall(HJWeightsReset(&level->w));
   PetscCall(HJWeightsReset(&level->rotated));
+  PetscCall(HJMGLinesDestroy(&level->lines));
   PetscCall(MatDestroy(&level->A));
   PetscCall(MatDestroy(&level->P));
   PetscCall(VecDestroy(&level->x));
@@ -582,15 +581,17 @@ static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
-  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE;
+  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE, known = PETSC_TRUE;
+  PetscReal skew;
   char      why[512];
 
   PetscFunctionBegin;
-  if (mg->scale || mg->mask || mg->level[0].lifted) {
+  if (mg->inside) PetscCall(HJMGInsideRefresh(pc, &known));
+  if (!known || mg->scale || mg->mask || mg->level[0].lifted) {
     PetscCall(HJMGMakeGrids(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (mg->converted) PetscCall(HJMatReadAIJ(pc->pmat, mg->level[0].da, &mg->level[0].A, why, sizeof(why)));
+  if (mg->converted && !mg->inside) PetscCall(HJMatReadAIJ(pc->pmat, mg->level[0].da, &mg->level[0].A, why, sizeof(why)));
   if (mg->level[0].A) PetscCall(HJOperatorRefresh(mg->level[0].op, mg->level[0].A, &kept));
   if (kept) PetscCall(HJMGCheckBound(mg, mg->level, mg->level[0].op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -599,7 +600,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
+    PetscCall(HJMGMayScale(mg, &skew));
+    if (skew > 0.0) same = PETSC_FALSE;                               /* rows may want to be scaled */
     if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
@@ -641,6 +643,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
+  PetscCall(HJMGInsideDestroy(&mg->inside));
   PetscCall(VecDestroy(&mg->scale));
   PetscCall(VecDestroy(&mg->mask));
   PetscCall(VecDestroy(&mg->masked));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What users learn of levels: events of each for -log_view, and the memory of all.
 */
@@ -78,8 +79,10 @@ PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
     }
     *bytes += HJMGStencilBytes(level->op->stencil);
     *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b && !level->borrows) + (level->r != NULL));
+    *bytes += HJMGLinesBytes(level->lines);
     if (level->residual) *bytes += points * sizeof(PetscScalar);
   }
+  if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);
   if (mg->gather) PetscCall(HJMGGatherBytes(mg->gather, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type: creation, options, view, registration; setters, getters and their manual pages.
 */
@@ -227,7 +228,8 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
 
    `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
    the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
-   difference of two such couplings, divided by their sum.
+   difference of two such couplings, divided by their sum. On the CPU that is 1 too where there is a wall: where such a point has a 0
+   for one of the two, or no couplings at all.
 
    Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
    grids.
@@ -468,6 +470,7 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
   PetscFunctionBegin;
   for (PetscInt l = 0; l < last + !mg->gather; l++) {
     PetscCall(HJMGViewLevel(mg, l, viewer));
+    PetscCall(HJMGLinesView(&mg->level[l], viewer));
     PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
     PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
@@ -538,6 +541,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
   PetscCall(HJMGViewSteps(mg, viewer));
+  PetscCall(HJMGInsideView(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
@@ -592,6 +596,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_HJMG(pc));
   PetscCall(PCHJMGComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -605,6 +611,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_rank_points <n>                      - points a rank below which a coarse grid goes to fewer ranks; default: found
 .  -pc_hjmg_log                                  - set-up and cycle of each level as events of `-log_view`
 .  -pc_hjmg_transfer <auto,bilinear,operator>    - interpolation between grids
+.  -pc_hjmg_smoother <auto,points,lines>         - what smooths
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
@@ -636,8 +643,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
    is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
-   between regions that are thinner than the distance of coarse points, and a direction that is weak in one part of the grid and strong
-   in another.
+   between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
+   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
+   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
@@ -646,14 +654,19 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Each coarser grid doubles the share of convection in a row. Levels on which `k` subiterations would grow have as many as do not, and a
    grid on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
-   Under `KSPRICHARDSON` with `KSP_NORM_UNPRECONDITIONED` and no monitor cycles are rotated: the smoothing after the correction of one
-   cycle and before that of the next are one list of subiterations, and the norm comes with the residual that the next cycle restricts. The
-   solution is that of the cycles and the smoothing before the correction of one more. In 3D rotated cycles of symmetric matrices have no
-   smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a direction is not coarsened.
+   Under `KSPHJRICHARDSON` with `KSP_NORM_UNPRECONDITIONED`, and under `KSPRICHARDSON` without a monitor or a null space, cycles are
+   rotated: the smoothing after the correction of one cycle and before that of the next are one list of subiterations, and the norm comes
+   with the residual that the next cycle restricts. The solution is that of the cycles and the smoothing before the correction of one
+   more. In 3D rotated cycles of symmetric matrices have no smoothing before corrections on coarse grids, unless `-pc_hjmg_k` sets `k` or a
+   direction is not coarsened.
 
-   Rows that are a diagonal alone, such as those of Dirichlet points, should have one of about the size of the other rows', or their columns
+   Where all rows of the outermost layers of the grid are a diagonal alone, of any value, as those of Dirichlet points are, their unknowns
+   are `b / d`, and on the CPU the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then
+   a copy. Elsewhere, and on a GPU, rows that are a diagonal alone should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
-   factors: where scaling them back makes the matrix much more symmetric, cycles are those of a copy that is scaled back.
+   factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
+   more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes
+   them, change nothing.
 
    Unknowns whose rows are zeros are left alone, and the residual keeps what the right-hand side has there. Where at most an eighth of the
    points have a diagonal that is zero, missing or less than a hundredth of the rest of the row, cycles are those of a copy that has
@@ -670,8 +683,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`, `PCHJMGSetLevels()`,
-          `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
+          `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetSmoother()`,
+          `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {
@@ -693,6 +707,8 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   pc->ops->setfromoptions = PCSetFromOptions_HJMG;
   HJMGSetOperations(pc);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJMGRichardson));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, HJMGGetSystem));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
@@ -5,11 +6,12 @@
 
    hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
    hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events and memory.
-   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
-   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjscale.c scales rows, hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone,
-   hjorder.c sorts the rows of a subdomain. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
+   events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
+   sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
+   rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjscale.c scales rows, hjweak.c lifts diagonals that are zero,
+   missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary rows
+   that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -20,6 +22,7 @@
 #include "core/hjmultigrid.h"
 #include "operator/hjcoarsen.h"
 #include "operator/hjfailure.h"
+#include "operator/hjkrylov.h"
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
 #include "operator/hjrestrictions.h"
@@ -60,7 +63,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
    take HJ_MG_PART of the work on the finest grid, but not more than HJ_MG_K_MOST, nor than a side has points. In 3D, where sweeps over
    27 points cost more, it has twice as many as its points are apart, counted in points of the finest grid, but not more than
    HJ_MG_K_MOST_3D. Where the share is larger than HJ_MG_ROUGHER it has twice these numbers. Where the finest grid itself is rough at a
-   larger share of its points than HJ_MG_ROUGH_FINEST no grid has more subiterations, as those of the finest are too few then
+   larger share of its points than HJ_MG_ROUGH_FINEST, or the next one than HJ_MG_ROUGHER, others take their place, see HJMGRoughSweeps()
 */
 #define HJ_MG_ROUGH        0.3
 #define HJ_MG_ROUGHER      0.6
@@ -68,6 +71,12 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_PART         0.25
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
+/* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
+#define HJ_MG_TURNS          0.25
+#define HJ_MG_K_MOST_TURNING 32
+
+/* Factors and weights of lines, see hjlines.c */
+typedef struct _n_HJMGLines *HJMGLines;
 
 /* One grid. The finest is level 0 */
 typedef struct {
@@ -85,6 +94,7 @@ typedef struct {
   Vec          residual;   /* for transposed cycles, where the grid below borrows r; made when such a cycle is first asked for */
   Mat          At;         /* for transposed cycles: the transpose of A, and its operator; made at the same time */
   HJOperator  *opt;
+  HJMGLines    lines;        /* smooth in place of w and rotated; NULL: points do */
   HJRestrict  *restriction;  /* of residuals to the next coarser grid; NULL on the coarsest */
   PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    follows_rows; /* P follows the rows of A */
@@ -108,6 +118,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* The points inside layers whose rows are a diagonal alone */
+typedef struct _n_HJMGInside *HJMGInside;
 
 /* The hierarchy of a matrix with several unknowns a point */
 typedef struct _n_HJMGSystem *HJMGSystem;
@@ -152,6 +165,7 @@ typedef struct {
   HJWeights   *w;
   PetscInt     its;
   PetscBool    zero, transposed, rotated;
+  PetscBool    after;   /* of a sweep: it comes after a correction */
   PetscBool    squares; /* of a restriction: the sum of the squares of this rank's residual is sent too, to mg->squares */
   HJMGAlso     also;
   HJMGVector   x, y, c;
@@ -195,6 +209,7 @@ typedef struct {
   PetscBool         graph;                   /* cycles are recorded where that can be */
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
+  PCHJMGSmoother    smoother;
   PetscBool         galerkin; /* coarse operators are never stars */
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
@@ -209,17 +224,19 @@ typedef struct {
   PetscBool     stars;          /* the operators of coarse grids are stars */
   HJMGOperators operators;      /* what the operators are like */
   PetscBool     one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
+  PetscBool     definite;       /* the diagonal of the finest is positive and dominates: no eigenvalue is negative */
   PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
   PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
   MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
-  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough itself, see HJ_MG_ROUGH_FINEST */
+  PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
   PetscBool  converted;     /* A of the finest level is a copy of the matrix */
   Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscBool  unscaled;      /* since the grids were made a scale was looked for, and does not pay */
+  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
+  HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
   HJMGSystem system; /* the same */
@@ -255,6 +272,8 @@ PETSC_INTERN PetscErrorCode HJMGMakeLevel(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscReal emax);
 /* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
+/* hjskew.c. Collective. A bound of the skew part of D^-1 A, of a matrix and the operator that smooths with it */
+PETSC_INTERN PetscErrorCode HJMGMeasureSkew(Mat, DM, const HJOperator *, PetscReal *skew);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
@@ -285,8 +304,9 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
-PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
+/* hjscale.c. Collective. The skew part of D^-1 A of the finest level, as its rows have it, where scaled rows may pay: it is not known yet
+   that they do not. Else 0 */
+PETSC_INTERN PetscErrorCode HJMGMayScale(const PC_HJMG *, PetscReal *skew);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
@@ -358,6 +378,15 @@ PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGSetUpCoarsestSweeps(const PC_HJMG *, HJMGLevel *);
 /* Says what to do about a matrix so unsymmetric that the subiterations of a level are not safe. Empty where they are safe */
 PETSC_INTERN PetscErrorCode HJMGAdviseK(const PC_HJMG *, const HJMGLevel *, char words[], size_t len);
+/* hjlines.c. Collective. Makes the lines of a level with the values that it has now, where it is to be smoothed by lines, else none */
+PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
+/* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
+   order. r is overwritten */
+PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
+/* Bytes of their factors on this rank; NULL: 0 */
+PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
+PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
+PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
 /* hjmgsetters.c. The options that say how a cycle runs */
 PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
 PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
@@ -389,17 +418,41 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
    set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs
    are forgotten where arrays have moved */
 PETSC_INTERN PetscErrorCode HJMGFollow(PC);
-/* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC */
-PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+/* hjmgcycle.c. Rotated cycles until the KSP's test stops them. The KSP may have more ranks than the PC. first: the norm before the first
+   cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
+PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
+                                             const PetscReal *first, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
 /* Begins the sum of the squares of a vector on the finest grid */
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* The transposed cycle, where all levels are symmetric */
+PETSC_INTERN PetscErrorCode HJMGRunTurned(PC, Vec b, Vec x);
+/* hjinside.c. Leaves out layers whose rows are a diagonal alone: level 0 is then a copy, on the grid of the points inside. With backends
+   that can. Collective, as all that follow */
+PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
+/* New values of the matrix in level 0; *same is false where its layers are others */
+PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
+PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
+/* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
+PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
+PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);
+/* HJMGSolveRotated() inside, of the KSP that is being solved */
+PETSC_INTERN PetscErrorCode HJMGInsideSolve(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+PETSC_INTERN PetscErrorCode HJMGInsideView(const PC_HJMG *, PetscViewer);
+/* Of this rank, but for level 0 itself */
+PETSC_INTERN PetscReal HJMGInsideBytes(const HJMGInside);
+/* Whether the solver's products are with a matrix of another type */
+PETSC_INTERN PetscBool HJMGIsCopied(const PC_HJMG *);
 /* Levels that there are, with those on fewer ranks */
 PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
+/* HJGetSystem and HJRichardson of hjkrylov.h */
+PETSC_INTERN PetscErrorCode HJMGGetSystem(PC, Mat *);
+PETSC_INTERN PetscErrorCode HJMGRichardson(PC, const HJIterates *, Vec, Vec, Vec, PetscInt, PetscBool, PetscInt *,
+                                           PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
                                                    PCRichardsonConvergedReason *);

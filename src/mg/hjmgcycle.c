@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Apply: one cycle, as many as KSPRICHARDSON asks for, or cycles until the KSP's own test stops them. What a cycle consists of is in the
    lists that set-up has made.
@@ -31,7 +32,7 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
 }
 
 /* A cycle of a matrix whose rows are scaled is that of D^-1 A for D^-1 b, and its transpose D^-T times what the cycle makes of b */
-PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
 {
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
@@ -57,6 +58,33 @@ PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the levels are symmetric a transposed cycle is HJ_MG_APPLY on them */
+static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
+{
+  const PetscBool inside  = (PetscBool)(((PC_HJMG *)pc->data)->inside != NULL);
+  Vec             inner_b = b, inner_x = x;
+
+  PetscFunctionBegin;
+  if (inside) PetscCall(HJMGInsideEnter(pc, transposed, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, &inner_b, &inner_x));
+  PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
+  if (inside) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, kind, (PetscBool)(kind == HJ_MG_TRANSPOSED), b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRunTurned(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
@@ -66,11 +94,13 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What KSPRICHARDSON does at cycle it: it sets its norm, logs its history and calls its convergence function */
+/* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
+  ksp->its   = it;
   ksp->rnorm = norm;
+  PetscCall(KSPMonitor(ksp, it, norm));
   PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
   PetscCall((*ksp->converged)(ksp, it, ksp->rnorm, &ksp->reason, ksp->cnvP));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,7 +120,7 @@ PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it)
 
 /* The loop of KSPRICHARDSON itself: before each step it tests the residual, or the correction that a cycle makes of it. zero: x holds
    zeros */
-static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+static PetscErrorCode HJMGSolve(PC pc, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   KSP             ksp      = mg->ksp;
@@ -105,6 +135,7 @@ static PetscErrorCode HJMGSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zer
     if (residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (residual && (ksp->reason || *it == its)) break;
     PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
+    if (how->removed) PetscCall(MatNullSpaceRemove(how->removed, mg->correction));
     if (!residual) PetscCall(VecNorm(mg->correction, NORM_2, &norm));
     if (!residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (!residual && (ksp->reason || *it == its)) break;
@@ -140,16 +171,28 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x becomes the iterate, which is in vx and is not read again where that is another vector */
+static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
+{
+  PetscFunctionBegin;
+  if (!how->shown) PetscFunctionReturn(PETSC_SUCCESS);
+  if (vx != x) PetscCall(VecCopy(vx, x));
+  PetscCall(HJIteratesRemove(how, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Rotated cycles: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle. Its residual,
    which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own, and is that of x
 */
-PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
+                                PetscInt *it)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-  Vec        begun = zero && mg->ended_in_y ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
-  Vec        vx = begun, vy = begun == x ? level->r : x;
+  PC_HJMG        *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel      *level = &mg->level[0];
+  Vec             begun = zero && mg->ended_in_y ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
+  Vec             vx = begun, vy = begun == x ? level->r : x;
+  const PetscBool early = (PetscBool)(zero && !how->shown); /* starts while the norm is waited for: zeros are easily put back */
 
   PetscFunctionBegin;
   if (mg->nlevels == 1) {
@@ -159,15 +202,18 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, Pets
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
-  if (zero) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy)); /* while the norm is waited for: zeros are easily put back */
-  PetscCall(HJMGTestResidual(pc, ksp, 0));
+  if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
+  else if (zero) PetscCall(VecSet(x, 0.0));
+  if (first) PetscCall(HJMGTest(ksp, 0, *first));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0));
   if (ksp->reason || !its) {
-    if (zero) PetscCall(VecSet(x, 0.0));
+    if (early) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!zero) PetscCall(HJMGRotatedStart(mg, HJ_MG_START, b, &vx, &vy));
+  if (!early) PetscCall(HJMGRotatedStart(mg, zero ? HJ_MG_START_ZERO : HJ_MG_START, b, &vx, &vy));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
+    PetscCall(HJMGShow(how, vx, x));
     PetscCall(HJMGTestResidual(pc, ksp, ++*it));
   }
   if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
@@ -194,10 +240,34 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the norm type is NONE, or there is no KSP, all its cycles are done without a norm. Else the tolerances are those of the KSP, not
-   the arguments */
-PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
-                                      PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+/* Whether the finest level's matrix is that of the solver, with the values that it has now */
+static PetscErrorCode HJMGIsSystem(PC pc, PetscBool *is)
+{
+  const PC_HJMG   *mg    = (const PC_HJMG *)pc->data;
+  const HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, is));
+  if (level->A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) *is = PETSC_TRUE; /* see HJMGFollow() */
+  if (level->lifted || mg->mask) *is = PETSC_FALSE;                                               /* another diagonal is another matrix */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscBool      is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (mg->nlevels && !mg->scale) PetscCall(HJMGIsSystem(pc, &is));
+  *A = is ? mg->level[0].A : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the norm type is NONE, or there is no KSP, all its cycles are done without a norm. What is handed over to fewer ranks as a whole is
+   not shown in between: cycles are not rotated then */
+PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
+                              PCRichardsonConvergedReason *reason)
 {
   PC_HJMG        *mg       = (PC_HJMG *)pc->data;
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
@@ -210,10 +280,9 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscCall(HJFailureApplyRichardson(x, outits, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMatrixStateIsCurrent(&mg->read, pc->mat, PetscObjectStateGet, &same));
-  if (mg->level[0].A == pc->mat && (mg->nlevels > 1 || !(mg->inverse || mg->gather))) same = PETSC_TRUE; /* see HJMGFollow() */
-  if (mg->level[0].lifted || mg->mask) same = PETSC_FALSE; /* another diagonal is another matrix */
-  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale);
+  PetscCall(HJMGIsSystem(pc, &same));
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && !(mg->nlevels == 1 && (how->shown || mg->inside)) &&
+                        !(mg->inside && how->shown));
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
@@ -225,12 +294,22 @@ PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (rotated) {
-    PetscCall(HJMGSolveRotated(pc, mg->ksp, b, x, its, zero, outits));
+    if (mg->inside) PetscCall(HJMGInsideSolve(pc, b, x, its, zero, outits));
+    else PetscCall(HJMGSolveRotated(pc, mg->ksp, how, b, x, its, zero, NULL, outits));
   } else {
     if (zero) PetscCall(VecSet(x, 0.0));
-    PetscCall(HJMGSolve(pc, b, x, its, zero, outits));
+    PetscCall(HJMGSolve(pc, how, b, x, its, zero, outits));
   }
   if (!mg->ksp->reason) mg->ksp->reason = KSP_DIVERGED_ITS;
   *reason = (PCRichardsonConvergedReason)mg->ksp->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The tolerances are those of the KSP, not the arguments */
+PetscErrorCode PCApplyRichardson_HJMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
+                                      PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGRichardson(pc, &(const HJIterates){NULL}, b, x, w, its, zero, outits, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cycles as graphs: recorded when the same arrays come a second time, then replayed. Decides when; the backend records.
 */

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Setters and getters that say how a cycle runs, and their manual pages. Those that say which cycle it is are in hjmg.c.
 */
 #include "hjmg.h"
 
+const char *const PCHJMGSmoothers[]    = {"auto", "points", "lines", "PCHJMGSmoother", "PC_HJMG_SMOOTHER_", NULL};
 const char *const PCHJMGCoarseSolves[] = {"auto", "sweeps", "inverse", "PCHJMGCoarseSolve", "PC_HJMG_COARSE_SOLVE_", NULL};
 
 static PetscErrorCode PCHJMGSetGraph_HJMG(PC pc, PetscBool graph)
@@ -305,6 +307,89 @@ PetscErrorCode PCHJMGGetGalerkin(PC pc, PetscBool *galerkin)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetSmoother_HJMG(PC pc, PCHJMGSmoother smoother)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)smoother >= 0 && smoother <= PC_HJMG_SMOOTHER_LINES, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJMGSetSmoother()", (int)smoother);
+  if (mg->smoother == smoother) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->smoother    = smoother;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetSmoother_HJMG(PC pc, PCHJMGSmoother *smoother)
+{
+  PetscFunctionBegin;
+  *smoother = ((PC_HJMG *)pc->data)->smoother;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetSmoother - Sets what smooths before and after a correction
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner, ignored if it is not `PCHJMG`
+-  smoother - what, see `PCHJMGSmoother`
+
+   Options Database Key:
+.  -pc_hjmg_smoother <auto, points, lines> - what
+
+   Level: intermediate
+
+   Notes:
+   A subiteration by lines is x <- x + w T^-1 (b - A x), T the tridiagonal part of the matrix along a direction. Its k subiterations
+   (`PCHJMGSetK()`) are those along one direction; the directions that are strong at some of the points follow one another, and come in the
+   other order after a correction, so that the cycle is symmetric. Weights come from a guaranteed bound of the eigenvalues of T^-1 A.
+
+   `PC_HJMG_SMOOTHER_AUTO` takes lines on grids of 2 dimensions whose strong direction is another one in another part of the grid, by 10
+   times and more, where no line ends at another rank. Elsewhere it takes points, and more subiterations where such directions ask for them:
+   in 3D these take less time.
+
+   Lines are for the CPU and for symmetric matrices: with others `PC_HJMG_SMOOTHER_LINES` is an error. They end where the points of
+   another rank begin, and where a period closes: where couplings are strong across such an end there are several times as many iterations.
+   A level on which T is not positive definite is smoothed by points. `-ksp_view` says which levels have lines.
+
+.seealso: `PCHJMG`, `PCHJMGSmoother`, `PCHJMGGetSmoother()`
+@*/
+PetscErrorCode PCHJMGSetSmoother(PC pc, PCHJMGSmoother smoother)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, smoother, 2);
+  PetscTryMethod(pc, "PCHJMGSetSmoother_C", (PC, PCHJMGSmoother), (pc, smoother));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetSmoother - Gets what is to smooth before and after a correction
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  smoother - what, see `PCHJMGSmoother`
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSmoother`, `PCHJMGSetSmoother()`
+@*/
+PetscErrorCode PCHJMGGetSmoother(PC pc, PCHJMGSmoother *smoother)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(smoother, 2);
+  PetscUseMethod(pc, "PCHJMGGetSmoother_C", (PC, PCHJMGSmoother *), (pc, smoother));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
@@ -314,6 +399,8 @@ PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLog_C", on ? PCHJMGGetLog_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGalerkin_C", on ? PCHJMGSetGalerkin_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGalerkin_C", on ? PCHJMGGetGalerkin_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetSmoother_C", on ? PCHJMGSetSmoother_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetSmoother_C", on ? PCHJMGGetSmoother_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetCoarseSolve_C", on ? PCHJMGGetCoarseSolve_HJMG : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -323,9 +410,13 @@ PetscErrorCode HJMGSetFromOptionsHow(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG          *mg    = (PC_HJMG *)pc->data;
   PetscBool         graph = mg->graph, log = mg->log, galerkin = mg->galerkin, flg;
-  PCHJMGCoarseSolve coarse = mg->coarse;
+  PCHJMGCoarseSolve coarse   = mg->coarse;
+  PCHJMGSmoother    smoother = mg->smoother;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-pc_hjmg_smoother", "What smooths", "PCHJMGSetSmoother", PCHJMGSmoothers, (PetscEnum)smoother,
+                             (PetscEnum *)&smoother, &flg));
+  if (flg) PetscCall(PCHJMGSetSmoother(pc, smoother));
   PetscCall(PetscOptionsBool("-pc_hjmg_graph", "Cycles as graphs on a GPU", "PCHJMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCHJMGSetGraph(pc, graph));
   PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", "PCHJMGSetLog", log, &log, &flg));

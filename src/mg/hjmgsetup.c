@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up. Decides what is kept and what is made anew when the matrix or an option has changed, how the last grid is solved, and, where the
    preconditioner is used again, what of it follows the matrix.
@@ -17,7 +18,7 @@ static PetscErrorCode HJMGSetUpGrids(PC pc)
   if (!mg->nlevels || !mg->level[0].op || !HJMatrixStateIsSame(&now, &mg->read)) mg->changed = HJ_MG_CHANGED_GRIDS;
   else if (now.values != mg->read.values) mg->changed = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
   if (mg->changed == HJ_MG_CHANGED_GRIDS) {
-    mg->unscaled = PETSC_FALSE;
+    mg->unscaled = 0.0;
     PetscCall(HJMGMakeGrids(pc));
   } else if (mg->changed == HJ_MG_CHANGED_VALUES) PetscCall(HJMGRefreshGrids(pc));
   mg->read = now;
@@ -262,11 +263,18 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   HJMGChooseOperators(mg);
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpSweeps(mg, level));
+    PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     PetscCall(HJMGSetUpRestriction(level));
   }
-  if (!mg->settled && !mg->gather) PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
+  if (!mg->settled && !mg->gather) {
+    PetscCall(PetscInfo(pc,
+                        "Many iterations are to be expected: the last grid, of %g points, has no coarser one (%s), and no way is known "
+                        "that solves it\n",
+                        (double)HJMGPoints(coarsest), mg->stop));
+    PetscCall(HJMGSetUpCoarsestSweeps(mg, coarsest));
+  }
   if (mg->squares.value) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mg->level[0].op->ops->multigrid->number_create(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -397,6 +405,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
   }
   if (mg->nlevels > 1) {
     PetscCall(HJMGSetUpSweeps(mg, level));
+    PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
   } else if (!mg->gather && !mg->inverse) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices with several unknowns a point: the grids and interpolations are those of one unknown a point, the same for every component, the
    products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Decides how far a grid is coarsened, and

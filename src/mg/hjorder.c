@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows in another order than the points of their grid. PCASM sorts the rows of a subdomain by their numbers in the whole matrix, so rank
    by rank; the DMDA of that subdomain (DMCreateDomainDecomposition()) has them line by line. Decides whether that is so, and in which order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of the finest matrix that are scaled, as are boundary equations of finite differences that are multiplied by 1 / h or by nothing.
    Sweeps do not see it, for D^-1 A stays the same; transposes do: restriction would add up numbers of different size. Decides whether
@@ -6,19 +7,36 @@
 #include "hjmg.h"
 #include "core/hjinterpolation.h"
 
-/* Skew parts of D^-1 A from which on S is looked for; it must take away more than HJ_MG_SCALE_GAIN of it, and does not of convection */
-#define HJ_MG_SCALE_SKEW 0.5
+/* What scaled rows must take away of the skew part of D^-1 A, as a share of it */
 #define HJ_MG_SCALE_GAIN 0.5
-/* Steps of Jacobi's method, which leave what is smooth, and logarithms of s that count as 0 */
-#define HJ_MG_SCALE_STEPS 30
-#define HJ_MG_SCALE_LEAST 0.2
-/* Rows whose diagonals say so much of what the pairs say are scaled like these: the steps begin there */
+/* Where no scale pays it is looked for again when new values make the skew part so many times as large */
+#define HJ_MG_SCALE_AGAIN 1.5
+/* Rows whose diagonals say so much of what the pairs say are scaled like these: the solve begins there */
 #define HJ_MG_SCALE_GUESS 0.9
+/* Steps of Jacobi's method for bare points, of which no other one hangs */
+#define HJ_MG_SCALE_STEPS 30
+/* A scale explains at least this share of the squares of all logarithms, or none is looked for any further */
+#define HJ_MG_SCALE_SHARE 0.25
+/* The matrix of the pairs, which is singular, gets so much more diagonal; each of a few solves leaves so much of the residual */
+#define HJ_MG_SCALE_SHIFT  1e-6
+#define HJ_MG_SCALE_SOLVES 8
+#define HJ_MG_SCALE_RTOL   1e-5
+/* A residual so small beside the right-hand side is rounding */
+#define HJ_MG_SCALE_ROUNDING 1e-13
+/* The logarithms of the diagonals of scaled rows may be so far apart, or as far as the guess leaves them. Upwind differences of a constant
+   velocity are a symmetric matrix with scaled rows too, whose scale grows exponentially along the flow: restriction by it would see nothing
+   but its end */
+#define HJ_MG_SCALE_SPREAD 20.0
 
 /* On fewer ranks rows have been scaled, or need not be */
-PetscBool HJMGMayScale(const PC_HJMG *mg)
+PetscErrorCode HJMGMayScale(const PC_HJMG *mg, PetscReal *skew)
 {
-  return (PetscBool)(!mg->on_fewer_ranks && !mg->unscaled && mg->level[0].skew > HJ_MG_SCALE_SKEW);
+  PetscFunctionBegin;
+  *skew = 0.0;
+  if (mg->on_fewer_ranks || mg->level[0].skew <= HJ_MG_SKEW) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJBoundSkew(mg->level[0].op, skew));
+  if (*skew <= HJ_MG_SCALE_AGAIN * mg->unscaled) *skew = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is known of the pairs (i, j) of points: link has a 1 for each, count their number in row i, sum that of log(s_i) - log(s_j) */
@@ -27,6 +45,7 @@ typedef struct {
   const HJCoefficients *a, *at; /* of the matrix and its transpose */
   Mat                   link;
   PetscScalar          *sum, *count, *bare; /* bare: 1 at points that have coefficients, and none of a pair of the same sign */
+  PetscReal             squares;            /* of the logarithms, over the pairs of this rank */
 } HJMGPairs;
 
 static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *link)
@@ -45,7 +64,12 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
           if (is && m->bare[p] != 0.0) link[p] = 1.0;
         } else {
           link[p] = is && (a > 0.0 ? b > 0.0 : b < 0.0) ? 1.0 : 0.0;
-          if (link[p] != 0.0) m->sum[p] += PetscLogReal(PetscAbsReal(a)) - PetscLogReal(PetscAbsReal(b));
+          if (link[p] != 0.0 && a != b) {
+            const PetscReal l = PetscLogReal(PetscAbsReal(a)) - PetscLogReal(PetscAbsReal(b));
+
+            m->sum[p] += l;
+            m->squares += 0.5 * l * l;
+          }
         }
         m->count[p] += link[p];
       }
@@ -93,42 +117,43 @@ static PetscErrorCode HJMGLogDiagonal(Mat A, Vec logs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pairs of the same sign say log(a_ij / a_ji). A bare point, such as a corner whose equation has a boundary point's value, which does not
-   have its own, counts as scaled like its diagonal: log(a_ii / a_jj) */
-static PetscErrorCode HJMGPairUp(const HJMGLevel *level, Mat link, Vec sum, Vec count)
+/* Bare points, such as a corner whose equation has a boundary point's value, which does not have its own, count as scaled like their
+   diagonals: log(a_ii / a_jj). They follow from the others, which do not hang on them. Adds their pairs to count */
+static PetscErrorCode HJMGScaleBare(Mat A, HJMGPairs *m, Vec sum, Vec count, Vec scale)
 {
-  HJMGPairs         m = {.grid = &level->op->grid, .link = link, .bare = NULL};
-  HJGetCoefficients get;
-  Mat               At;
-  Vec               bare, diagonal, other;
-  PetscScalar      *v;
-  PetscInt          n;
+  Vec          bare, diagonal, next;
+  PetscScalar *v;
+  PetscInt     n;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(sum, &bare));
   PetscCall(VecDuplicate(sum, &diagonal));
-  PetscCall(VecDuplicate(sum, &other));
-  PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &At));
-  PetscCall(PetscObjectQueryFunction((PetscObject)At, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(At, PETSC_MEMTYPE_HOST, &m.at));
-  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &m.a));
-  PetscCall(VecSet(sum, 0.0));
-  PetscCall(HJMGPairSlots(&m, sum, count, NULL));
+  PetscCall(VecDuplicate(sum, &next));
   PetscCall(VecCopy(count, bare));
   PetscCall(VecGetLocalSize(bare, &n));
   PetscCall(VecGetArray(bare, &v));
   for (PetscInt i = 0; i < n; i++) v[i] = v[i] == 0.0 ? 1.0 : 0.0;
   PetscCall(VecRestoreArray(bare, &v));
-  PetscCall(HJMGPairSlots(&m, sum, count, bare));
-  PetscCall(MatDestroy(&At));
+  PetscCall(HJMGPairSlots(m, sum, count, bare));
 
-  PetscCall(HJMGLogDiagonal(level->A, diagonal));
-  PetscCall(MatMult(link, diagonal, other));
+  PetscCall(HJMGLogDiagonal(A, diagonal));
+  PetscCall(MatMult(m->link, diagonal, next));
   PetscCall(VecPointwiseMult(diagonal, diagonal, count));
-  PetscCall(VecAXPY(diagonal, -1.0, other));
+  PetscCall(VecAXPY(diagonal, -1.0, next));
   PetscCall(VecPointwiseMult(diagonal, diagonal, bare));
   PetscCall(VecAXPY(sum, 1.0, diagonal));
-  PetscCall(VecDestroy(&other));
+
+  PetscCall(VecCopy(count, diagonal));
+  PetscCall(VecReciprocal(diagonal));
+  PetscCall(VecPointwiseMult(diagonal, diagonal, bare)); /* 1 / count at bare points, else 0 */
+  for (int i = 0; i < HJ_MG_SCALE_STEPS; i++) {
+    PetscCall(MatMultAdd(m->link, scale, sum, next));
+    PetscCall(VecPointwiseMult(next, next, diagonal));
+    PetscCall(VecAXPY(next, -1.0, scale));
+    PetscCall(VecPointwiseMult(next, next, bare));
+    PetscCall(VecAXPY(scale, 0.5, next));
+  }
+  PetscCall(VecDestroy(&next));
   PetscCall(VecDestroy(&diagonal));
   PetscCall(VecDestroy(&bare));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,7 +191,7 @@ static PetscErrorCode HJMGScaleAlone(Mat A, Vec count, Vec scale)
 }
 
 /*
-   Where the steps begin: at s = 1, or where rows are scaled at random, by so much that steps would leave it, at s = |a_ii|. With L the
+   Where the solve begins: at s = 1, or where rows are scaled at random, by so much that digits would be lost, at s = |a_ii|. With L the
    Laplacian of the pairs the sum of squares over them is s L s - 2 s sum and a constant, for logarithms s, and L s = sum is what fits best
 */
 static PetscErrorCode HJMGGuessScale(Mat A, Mat link, Vec sum, Vec count, Vec work, Vec guess)
@@ -214,38 +239,153 @@ static PetscErrorCode HJMGNormalizeScale(Mat A, Vec scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1 / s in the sense of least squares over all pairs; the steps leave what is smooth */
-static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
+/* The Laplacian of the pairs, and a solver of it. Points without pairs keep what they have */
+static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, KSP *ksp)
 {
-  Mat          link;
-  Vec          sum, count, next;
-  PetscScalar *a;
+  Mat          L;
+  Vec          diagonal;
+  PetscScalar *v;
   PetscInt     n;
+  PC           pc;
 
   PetscFunctionBegin;
-  PetscCall(MatDuplicate(level->A, MAT_DO_NOT_COPY_VALUES, &link));
-  PetscCall(MatBindToCPU(link, PETSC_TRUE)); /* pairs are found on the host */
-  PetscCall(MatCreateVecs(level->A, &next, scale));
+  PetscCall(VecDuplicate(count, &diagonal));
+  PetscCall(VecCopy(count, diagonal));
+  PetscCall(VecGetLocalSize(diagonal, &n));
+  PetscCall(VecGetArray(diagonal, &v));
+  for (PetscInt i = 0; i < n; i++) v[i] = v[i] == 0.0 ? 1.0 : v[i] * (1.0 + HJ_MG_SCALE_SHIFT);
+  PetscCall(VecRestoreArray(diagonal, &v));
+  PetscCall(MatDuplicate(link, MAT_COPY_VALUES, &L));
+  PetscCall(MatScale(L, -1.0));
+  PetscCall(MatDiagonalSet(L, diagonal, INSERT_VALUES));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)link), ksp));
+  PetscCall(KSPSetOperators(*ksp, L, L));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetTolerances(*ksp, HJ_MG_SCALE_RTOL, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(MatDestroy(&L));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How far the logarithms of the diagonals of coupled rows are apart, on all ranks, when rows are divided by s */
+static PetscErrorCode HJMGFindSpread(Mat A, Vec count, Vec logs, PetscReal *spread)
+{
+  Vec                diagonal;
+  const PetscScalar *d, *c;
+  PetscReal          most[2] = {PETSC_MIN_REAL, PETSC_MIN_REAL};
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(logs, &diagonal));
+  PetscCall(HJMGLogDiagonal(A, diagonal));
+  PetscCall(VecAXPY(diagonal, -1.0, logs));
+  PetscCall(VecGetLocalSize(logs, &n));
+  PetscCall(VecGetArrayRead(diagonal, &d));
+  PetscCall(VecGetArrayRead(count, &c));
+  for (PetscInt i = 0; i < n; i++) {
+    if (c[i] == 0.0) continue;
+    most[0] = PetscMax(most[0], PetscRealPart(d[i]));
+    most[1] = PetscMax(most[1], -PetscRealPart(d[i]));
+  }
+  PetscCall(VecRestoreArrayRead(count, &c));
+  PetscCall(VecRestoreArrayRead(diagonal, &d));
+  PetscCall(VecDestroy(&diagonal));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  *spread = most[0] + most[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether logarithms that are nearly known may be those of a scale: they explain what the pairs say, and spread the diagonals no more than
+   so much */
+static PetscErrorCode HJMGScaleFits(const HJMGPairs *m, Mat A, Vec sum, Vec count, Vec logs, PetscReal most, PetscBool *fits)
+{
+  PetscReal   spread, squares;
+  PetscScalar explained;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&m->squares, &squares, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(VecDot(logs, sum, &explained));
+  PetscCall(HJMGFindSpread(A, count, logs, &spread));
+  *fits = (PetscBool)(PetscRealPart(explained) >= HJ_MG_SCALE_SHARE * squares && spread <= most);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The logarithms that fit best, from a guess. *fits is false, the solve ends early, and they are the guess again, where they are those of
+   no scale; whether they serve is seen from the matrix that they scale */
+static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec count, Vec logs, PetscBool *fits)
+{
+  KSP       ksp;
+  Vec       residual, correction, guess;
+  PetscReal norm, least, spread;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGScaleKSP(m->link, count, &ksp));
+  PetscCall(VecDuplicate(logs, &guess));
+  PetscCall(VecCopy(logs, guess));
+  PetscCall(HJMGFindSpread(A, count, guess, &spread));
+  spread = PetscMax(spread, HJ_MG_SCALE_SPREAD);
+  PetscCall(VecDuplicate(logs, &residual));
+  PetscCall(VecDuplicate(logs, &correction));
+  PetscCall(VecNorm(sum, NORM_2, &least));
+  *fits = PETSC_TRUE;
+  for (int i = 0; i < HJ_MG_SCALE_SOLVES && *fits; i++) {
+    PetscCall(VecPointwiseMult(correction, count, logs));
+    PetscCall(MatMultAdd(m->link, logs, sum, residual));
+    PetscCall(VecAXPY(residual, -1.0, correction));
+    PetscCall(VecNorm(residual, NORM_2, &norm));
+    if (norm <= HJ_MG_SCALE_ROUNDING * least) break;
+    PetscCall(KSPSolve(ksp, residual, correction));
+    PetscCall(VecAXPY(logs, 1.0, correction));
+    PetscCall(HJMGScaleFits(m, A, sum, count, logs, spread, fits));
+  }
+  if (!*fits) PetscCall(VecCopy(guess, logs));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&guess));
+  PetscCall(VecDestroy(&residual));
+  PetscCall(VecDestroy(&correction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 / s in the sense of least squares over all pairs of the same sign, which say log(a_ij / a_ji); NULL where the pairs say nothing of a
+   scale */
+static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
+{
+  HJMGPairs         m = {.grid = &level->op->grid};
+  HJGetCoefficients get;
+  Mat               At;
+  Vec               sum, count, work;
+  PetscReal         largest;
+  PetscBool         fits = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(level->A, MAT_DO_NOT_COPY_VALUES, &m.link));
+  PetscCall(MatBindToCPU(m.link, PETSC_TRUE)); /* pairs are found on the host */
+  PetscCall(MatCreateVecs(level->A, &work, scale));
   PetscCall(VecDuplicate(*scale, &sum));
   PetscCall(VecDuplicate(*scale, &count));
-  PetscCall(HJMGPairUp(level, link, sum, count));
-  PetscCall(HJMGGuessScale(level->A, link, sum, count, next, *scale));
-  PetscCall(VecReciprocal(count));
-  for (int i = 0; i < HJ_MG_SCALE_STEPS; i++) {
-    PetscCall(MatMultAdd(link, *scale, sum, next));
-    PetscCall(VecPointwiseMult(next, next, count));
-    PetscCall(VecAXPBY(*scale, 0.5, 0.5, next));
-  }
-  PetscCall(VecGetLocalSize(*scale, &n));
-  PetscCall(VecGetArray(*scale, &a));
-  for (PetscInt i = 0; i < n; i++) a[i] = PetscAbsScalar(a[i]) < HJ_MG_SCALE_LEAST ? 1.0 : PetscExpScalar(-a[i]);
-  PetscCall(VecRestoreArray(*scale, &a));
-  PetscCall(HJMGScaleAlone(level->A, count, *scale));
-  PetscCall(HJMGNormalizeScale(level->A, *scale));
-  PetscCall(VecDestroy(&next));
+  PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &At));
+  PetscCall(PetscObjectQueryFunction((PetscObject)At, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(At, PETSC_MEMTYPE_HOST, &m.at));
+  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &m.a));
+  PetscCall(VecSet(sum, 0.0));
+  PetscCall(HJMGPairSlots(&m, sum, count, NULL));
+  PetscCall(HJMGGuessScale(level->A, m.link, sum, count, work, *scale));
+  PetscCall(HJMGSolveScale(&m, level->A, sum, count, *scale, &fits));
+  PetscCall(VecNorm(*scale, NORM_INFINITY, &largest));
+  if (fits || largest > 0.0) {
+    PetscCall(HJMGScaleBare(level->A, &m, sum, count, *scale));
+    PetscCall(VecScale(*scale, -1.0));
+    PetscCall(VecExp(*scale));
+    PetscCall(HJMGScaleAlone(level->A, count, *scale));
+    PetscCall(HJMGNormalizeScale(level->A, *scale));
+  } else PetscCall(VecDestroy(scale));
+  PetscCall(MatDestroy(&At));
+  PetscCall(VecDestroy(&work));
   PetscCall(VecDestroy(&count));
   PetscCall(VecDestroy(&sum));
-  PetscCall(MatDestroy(&link));
+  PetscCall(MatDestroy(&m.link));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,20 +404,28 @@ PetscErrorCode HJMGScaleRows(PC pc)
   HJOperator *op    = NULL;
   Mat         A;
   Vec         scale;
-  PetscReal   skew;
+  PetscReal   skew[2];
+  PetscBool   pays;
 
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
-  if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGMayScale(mg, &skew[0]));
+  if (skew[0] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGFindScale(level, &scale));
+  if (!scale) {
+    mg->unscaled = skew[0];
+    PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g: it is not that of scaled rows\n", (double)skew[0]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
   PetscCall(MatDiagonalScale(A, scale, NULL));
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
-  PetscCall(HJBoundSkew(op, &skew));
-  mg->unscaled = (PetscBool) !(skew < (1.0 - HJ_MG_SCALE_GAIN) * level->skew);
-  PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g, with rows scaled to be as symmetric as they can be %g: %s\n", (double)level->skew,
-                      (double)skew, mg->unscaled ? "they are not" : "they are"));
-  if (!mg->unscaled) {
+  PetscCall(HJBoundSkew(op, &skew[1]));
+  pays         = (PetscBool)(skew[1] < (1.0 - HJ_MG_SCALE_GAIN) * skew[0]);
+  mg->unscaled = pays ? 0.0 : skew[0];
+  PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g, with rows scaled to be as symmetric as they can be %g: %s\n", (double)skew[0],
+                      (double)skew[1], pays ? "they are" : "they are not"));
+  if (pays) {
     PetscCall(MatDestroy(&level->A));
     PetscCall(HJOperatorDestroy(&level->op));
     level->A      = A;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The coarsest grid where its matrix is singular but for rounding. Decides what its solve leaves out: singular vectors of the matrix whose
    values are no more than rounding. Which those are follows from the matrix alone, on the host, so that it is the same on all backends, and

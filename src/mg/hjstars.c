@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Where coarse operators are stars: 5 or 7 points in place of the 9 or 27 of Galerkin products. Decides whether; src/mat makes them.
 */

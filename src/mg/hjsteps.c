@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The steps of a cycle: set-up makes a list of them for each kind of cycle, and decides which of them a sweep does besides; apply runs a
    list, graphs record it, events follow it. Decides no number of sweeps.
@@ -41,12 +42,18 @@ static HJMGStep *HJMGAddStep(const HJMGPlan *p, HJMGStepKind kind, PetscInt l, H
   return step;
 }
 
-static HJMGPair HJMGAddSweep(const HJMGPlan *p, PetscInt l, PetscInt its, HJMGPair v)
+/* Whether the result of a sweep is in its other vector; lines leave it where it was */
+static PetscBool HJMGSwaps(const HJMGPlan *p, const HJMGStep *step)
+{
+  return (PetscBool)(!p->mg->level[step->l].lines && HJOperatorSwaps(step->op, step->w, step->its));
+}
+
+static HJMGPair HJMGAddSweep(const HJMGPlan *p, PetscInt l, PetscBool after, HJMGPair v)
 {
   HJMGStep *step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
 
-  step->its = its;
-  return HJMGSwapIf(HJOperatorSwaps(step->op, step->w, its), v);
+  step->after = after;
+  return HJMGSwapIf(HJMGSwaps(p, step), v);
 }
 
 /* The residual goes to the next grid's right-hand side, by way of y where that is free */
@@ -59,18 +66,19 @@ static HJMGStep *HJMGAddRestrict(const HJMGPlan *p, PetscInt l, HJMGPair v)
 /* Smoothing from what x holds, or from 0, and its residual to the next grid's right-hand side, in one pass where the backend can */
 static HJMGPair HJMGAddSmoothRestricted(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
 {
-  const HJRestrict *r = p->mg->level[l].restriction;
+  const HJRestrict *r     = p->mg->level[l].restriction;
+  const PetscBool   lines = (PetscBool)(p->mg->level[l].lines != NULL);
   HJMGStep         *step;
 
   if (!zero) {
-    v = HJMGAddSweep(p, l, 1, v);
+    v = HJMGAddSweep(p, l, PETSC_FALSE, v);
     (void)HJMGAddRestrict(p, l, v);
     return v;
   }
   step       = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
   step->zero = PETSC_TRUE;
-  if (r->transfer && HJOperatorRestricts(step->op, step->w, 1, r->transfer)) step->also = HJ_MG_ALSO_RESTRICTS;
-  else if (HJOperatorLeavesResidual(step->op, step->w)) {
+  if (!lines && r->transfer && HJOperatorRestricts(step->op, step->w, 1, r->transfer)) step->also = HJ_MG_ALSO_RESTRICTS;
+  else if (!lines && HJOperatorLeavesResidual(step->op, step->w)) {
     step->also = HJ_MG_ALSO_LEAVES_RESIDUAL;
     (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_NONE, v.y});
   } else (void)HJMGAddRestrict(p, l, v);
@@ -85,15 +93,16 @@ static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt i
   HJMGStep         *step;
 
   step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
-  if (t && HJOperatorCorrects(step->op, step->w, its, t)) step->also = HJ_MG_ALSO_CORRECTS;
+  if (t && !p->mg->level[l].lines && HJOperatorCorrects(step->op, step->w, its, t)) step->also = HJ_MG_ALSO_CORRECTS;
   else {
     step->kind = HJ_MG_CORRECT;
     step->c    = c;
     step       = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
   }
-  step->c   = c;
-  step->its = its;
-  return HJMGSwapIf(HJOperatorSwaps(step->op, step->w, its), v);
+  step->c     = c;
+  step->its   = its;
+  step->after = PETSC_TRUE;
+  return HJMGSwapIf(HJMGSwaps(p, step), v);
 }
 
 /* Whether there is no smoothing before the correction on a level. Stars differ from the products that would correct the grid above exactly,
@@ -116,7 +125,7 @@ static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, HJMGPair v)
   step       = HJMGAddStep(p, HJ_MG_CORRECT, l, v);
   step->zero = PETSC_TRUE;
   step->c    = c;
-  return HJMGAddSweep(p, l, 1, v);
+  return HJMGAddSweep(p, l, PETSC_TRUE, v);
 }
 
 /* A cycle from 0 on the level and all below. Returns where its result is */
@@ -140,17 +149,19 @@ static HJMGVector HJMGAddCoarse(const HJMGPlan *p, PetscInt l)
 /* Sweeps before and after are the same, so that the cycle of a symmetric matrix is symmetric */
 static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l)
 {
-  const HJMGPair in_x = {HJ_MG_X, HJ_MG_NONE};
+  const HJMGLevel *level = &p->mg->level[l];
+  const HJMGVector room  = level->residual ? HJ_MG_RESIDUAL : HJ_MG_Y;
+  const HJMGPair   in_x  = {HJ_MG_X, level->lines ? room : HJ_MG_NONE};
 
   if (l == p->mg->nlevels - 1) {
     HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, in_x)->zero = PETSC_TRUE;
     return;
   }
   HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->zero = PETSC_TRUE;
-  (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_X, p->mg->level[l].residual ? HJ_MG_RESIDUAL : HJ_MG_Y});
+  (void)HJMGAddStep(p, HJ_MG_RESTRICT, l, (HJMGPair){HJ_MG_X, room});
   HJMGAddTransposed(p, l + 1);
-  HJMGAddStep(p, HJ_MG_CORRECT, l, in_x)->c = HJ_MG_X;
-  (void)HJMGAddStep(p, HJ_MG_SWEEP, l, in_x);
+  HJMGAddStep(p, HJ_MG_CORRECT, l, in_x)->c   = HJ_MG_X;
+  HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->after = PETSC_TRUE;
 }
 
 /*
@@ -180,7 +191,8 @@ static HJMGPair HJMGAddCycle(const HJMGPlan *p, HJMGKind kind)
   case HJ_MG_ADVANCE:
     return HJMGAddLevel(p, 0, PETSC_FALSE, v);
   default:
-    swaps = (PetscBool)(p->mg->nlevels > 1 && HJOperatorSwaps(level->op, p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));
+    swaps = (PetscBool)(p->mg->nlevels > 1 && !level->lines &&
+                        HJOperatorSwaps(level->op, p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));
     return HJMGAddLevel(p, 0, PETSC_TRUE, HJMGSwapIf(swaps, v));
   }
 }
@@ -201,6 +213,7 @@ static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind)
                     restricts = (PetscBool)(s->also == HJ_MG_ALSO_RESTRICTS);
 
     if (s->kind != HJ_MG_SWEEP && (s->kind != HJ_MG_SOLVE || mg->inverse)) continue;
+    if (s->kind == HJ_MG_SWEEP && mg->level[s->l].lines) continue;
     if (restricts) PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, PETSC_FALSE, &s->planned)); /* for the parts */
     PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, restricts, &s->planned));
   }
@@ -277,6 +290,13 @@ static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x
   HJRun      run = {.its = s->its, .zero = s->zero, .b = b, .x = x, .y = y}, all = run;
 
   PetscFunctionBegin;
+  if (level->lines) {
+    const Mat A = s->transposed ? level->At : level->A;
+
+    PetscCall(HJMGLinesRun(level->lines, A, s->after, s->zero, b, x, y));
+    if (s->its > 1) PetscCall(HJMGLinesRun(level->lines, A, PETSC_FALSE, PETSC_FALSE, b, x, y)); /* before the next correction */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   all.planned = &s->planned;
   if (s->also) all.transfer = level->restriction->transfer;
   if (s->also == HJ_MG_ALSO_CORRECTS) all.c = c;

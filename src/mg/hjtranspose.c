@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The transposed cycle of unsymmetric matrices: that of A^T on every level. Interpolation and restriction are each other's transposes, D is
    that of A, and the sweeps before and after are the same polynomial, so that its weights stay. Makes what it needs when it is first asked
@@ -61,7 +62,7 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
-    PetscCall(PCApply_HJMG(pc, b, x));
+    PetscCall(HJMGRunTurned(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGSetUpTranspose(pc));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarse points whose equation is rounding. Where part of the grid is coupled neither to the rest nor to a boundary, as a lake is, the
    matrix is singular, and on some coarse grid that part is one point: products leave there a diagonal that is 0, or tiny, of either sign.

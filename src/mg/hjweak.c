@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Points whose diagonal is zero, missing, or next to nothing beside the rest of their row. Sweeps cannot divide by it: where they take 1 in
    its place, or the bound of the spectrum is as large as the row, they do nothing at all other points. Cycles are a preconditioner, and may

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of zeros of the finest matrix, as points of a body in a flow may have. They say nothing of their unknowns, and the residual keeps
    what the right-hand side has there. Cycles leave these unknowns alone: they are those of a matrix that has a diagonal there, and no
-   columns, for right-hand sides that are 0 there.
+   columns, for right-hand sides that are 0 there. Where the operator is another matrix than the preconditioner's, or all rows are zeros,
+   nothing can be said of the residual: these rows have 1 on the diagonal then, as with PCJACOBI.
 */
 #include "hjmg.h"
 #include "core/hjinterpolation.h"
@@ -61,10 +63,10 @@ PetscErrorCode HJMGLeaveZeroRows(PC pc)
   HJGetCoefficients     get;
   HJGrid                grid;
   PetscScalar          *mask;
-  PetscInt              count;
+  PetscInt              count, n;
 
   PetscFunctionBegin;
-  if (level->op && !level->op->stencil->zero_diagonals) PetscFunctionReturn(PETSC_SUCCESS);
+  if (pc->mat != pc->pmat || (level->op && !level->op->stencil->zero_diagonals)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJGridCreate(level->da, &grid));
@@ -73,7 +75,8 @@ PetscErrorCode HJMGLeaveZeroRows(PC pc)
   count = HJMGFindZeroRows(c, &grid, mask);
   PetscCall(VecRestoreArray(mg->mask, &mask));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
-  if (!count) {
+  PetscCall(VecGetSize(mg->mask, &n));
+  if (!count || count == n) {
     PetscCall(VecDestroy(&mg->mask));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

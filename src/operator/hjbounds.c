@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bounds of the spectrum of D^-1 A: those of Gershgorin, and of Collatz and Wielandt, from the rows; an estimate by GMRES where there are
    none; how far it leaves the real axis; the least eigenvalue by CG. Decides how each is made, not which one is used (src/pc).
@@ -109,7 +110,7 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscReal ratio[HJ_BOUND_PRODUCTS];
 
   PetscFunctionBegin;
-  bound->emax   = op->stencil->gershgorin;
+  bound->emax   = op->stencil->gershgorin == 0.0 ? 1.0 : op->stencil->gershgorin; /* of a matrix of zeros any bound will do */
   bound->source = "Gershgorin";
   if (!op->ratios) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(op->ops->multigrid->read(ratio, op->ratios, HJ_BOUND_PRODUCTS));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which backend and which halo transport serve a matrix, and why.
 */

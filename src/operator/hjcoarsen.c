@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarser grids: a direction is halved where its couplings are about as strong as the strongest ones, for only there errors are smooth
    after point relaxation. Coarse points are those of even number.
@@ -8,40 +9,85 @@
 /* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
 #define HJ_LAST_STEPS 1024
 
+/* A direction is halved where it is not much weaker than the strongest one at so many points, as a share of the points of the direction
+   where these are most */
+#define HJ_COARSEN_WANTED 0.8
+
+/* Points that are a smaller share of all make no direction, however large the ratios are there: ends of a domain with coefficients that
+   jump */
+#define HJ_COARSEN_FEW 0.05
+
 static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)
 {
   return (PetscBool)(d < grid->dim && grid->N[d] > 1);
+}
+
+/* Of the points, those at which a direction is not weaker than the strongest one by more than HJ_COARSEN_RATIO times 4^from */
+static PetscReal HJCoarsenPoints(const HJCoarsening *c, int d, int from)
+{
+  PetscReal points = c->ratios.points;
+
+  for (int s = from; s < HJ_RATIO_STEPS; s++) points -= c->ratios.weaker[d][s];
+  return points;
 }
 
 /*
    Halving a direction divides its strength, beside that of the others, by 4. So a ratio r of two directions above HJ_COARSEN_RATIO = c gets
    r / 4 in each such step, and ends between c / 4 and c. c is no number that coefficients are likely to have as a ratio: the choice must
    not hang on rounding.
+
+   Of the directions that are strong in the mean those are left out that are much weaker than another one at most points, if some remain: a
+   direction that is very strong at few points may be strong in the mean.
 */
 static void HJCoarsenChoose(const HJGrid *grid, HJCoarsening *c)
 {
-  PetscReal strongest = 0.0;
+  PetscReal strongest = 0.0, most = 0.0;
+  PetscBool strong[3], any        = PETSC_FALSE;
 
   for (int d = 0; d < 3; d++)
     if (HJCoarsenHasSpare(grid, d)) strongest = PetscMax(strongest, c->strength[d]);
   for (int d = 0; d < 3; d++) {
-    const PetscBool weak = (PetscBool)(c->strength[d] * HJ_COARSEN_RATIO < strongest);
-
-    c->factor[d] = HJCoarsenHasSpare(grid, d) && !weak ? 2 : 1;
+    strong[d] = (PetscBool)(HJCoarsenHasSpare(grid, d) && !(c->strength[d] * HJ_COARSEN_RATIO < strongest));
+    if (HJCoarsenHasSpare(grid, d)) most = PetscMax(most, HJCoarsenPoints(c, d, 1));
   }
+  for (int d = 0; d < 3; d++) {
+    c->factor[d] = strong[d] && HJCoarsenPoints(c, d, 1) >= HJ_COARSEN_WANTED * most ? 2 : 1;
+    any          = (PetscBool)(any || c->factor[d] == 2);
+  }
+  for (int d = 0; d < 3 && !any; d++) c->factor[d] = strong[d] ? 2 : 1;
+}
+
+PetscReal HJCoarsenTurns(const HJCoarsening *c)
+{
+  PetscReal turns = 0.0;
+
+  for (int d = 0; d < 3 && c->ratios.points > 0.0; d++) {
+    const PetscReal weak = c->ratios.points - HJCoarsenPoints(c, d, 0);
+    PetscReal       sum  = 0.0;
+
+    if (c->factor[d] != 2 || weak < HJ_COARSEN_FEW * c->ratios.points) continue;
+    for (int s = 0; s < HJ_RATIO_STEPS; s++) sum += c->ratios.weaker[d][s] * (1 << s);
+    turns = PetscMax(turns, sum / c->ratios.points);
+  }
+  return turns;
 }
 
 PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure *m, HJCoarsening *c)
 {
-  HJMeasureSums sums = m->sums, *s = &sums;
-  PetscReal     most[3] = {m->largest, m->alone, m->coupled};
+  struct {
+    HJMeasureSums   sums;
+    HJMeasureRatios ratios;
+  } all                  = {m->sums, m->ratios};
+  HJMeasureSums *s       = &all.sums;
+  PetscReal      most[3] = {m->largest, m->alone, m->coupled};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s, (PetscMPIInt)HJ_MEASURE_SUMS, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, (PetscMPIInt)(HJ_MEASURE_SUMS + HJ_MEASURE_RATIOS), MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
   c->others  = most[0];
   c->least   = most[1] > 0.0 ? 1.0 / most[1] : 0.0;
   c->coupled = most[2];
+  c->ratios  = all.ratios;
   for (int d = 0; d < 3; d++) {
     const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
     const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The next coarser grid of a hierarchy: which directions are halved, from the couplings of the points, and its DMDA.
 */
@@ -7,16 +8,17 @@
 
 /* A grid's directions. The same on all ranks */
 typedef struct {
-  PetscReal strength[3]; /* mean coupling to a neighbour, as a share of the diagonal */
-  PetscReal last[3];     /* coefficient of a last point that hangs, see HJTransfer */
-  PetscInt  factor[3];   /* by which the directions are to be coarsened */
-  PetscReal others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
-  PetscReal least;       /* the smallest diagonal of rows that are one alone; 0: none is */
-  PetscReal coupled;     /* the largest diagonal of the other rows */
+  PetscReal       strength[3]; /* mean coupling to a neighbour, as a share of the diagonal */
+  PetscReal       last[3];     /* coefficient of a last point that hangs, see HJTransfer */
+  PetscInt        factor[3];   /* by which the directions are to be coarsened */
+  PetscReal       others;      /* largest sum of the sizes of a row's other entries, as a share of its diagonal */
+  PetscReal       least;       /* the smallest diagonal of rows that are one alone; 0: none is */
+  PetscReal       coupled;     /* the largest diagonal of the other rows */
+  HJMeasureRatios ratios;
 } HJCoarsening;
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
-#define HJ_COARSEN_RATIO 2.7
+#define HJ_COARSEN_RATIO HJ_MEASURE_RATIO
 
 /* Collective. Coefficients in the backend's memory */
 PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, const HJGrid *, const HJCoefficients *, HJCoarsening *);
@@ -29,5 +31,9 @@ PETSC_INTERN PetscErrorCode HJCoarsenMeasureSystem(Mat, DM da, HJCoarsening *, c
 PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
 /* Whether a direction that has points to spare is not halved */
 PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
+/* The mean over all points of the root of how many times weaker than the strongest direction one that is halved is there, in steps of 2 and
+   0 where it is not weak; of the direction of which that is largest. Where it is not small the strong direction is another one in another
+   part of the grid, and as many more subiterations reach the coarse grid there. 0 too where the backend does not look */
+PETSC_INTERN PetscReal HJCoarsenTurns(const HJCoarsening *);
 /* Collective. A DMDA of every factor-th point, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
 PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a failed set-up says, and what its PC then does; see the header. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up that fails because of the matrix's numbers, such as an entry that is NaN. It ends as that of PETSc's own preconditioners does: the
    PC remembers, the KSP that uses it ends with KSP_DIVERGED_PC_FAILED, and a time stepper can take a smaller step. What is wrong with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products where the fine matrix has few distinct rows: coarse points around which the same fine rows lie in the same places have
    the same row. Finds the places that differ, and works each row out once.

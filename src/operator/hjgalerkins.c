@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products: fills the ghost coefficients, then calls the backend. The halo is planned once, for all values.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products P^T A P of coefficients and a Q1 interpolation: ghost coefficients and backend put together, and the few distinct
    rows where the fine matrix has few. Knows no Mat.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghosts: the halo of a shell is planned once; each exchange begins and ends by itself, so that work can be done meanwhile.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghosts of values on a rank's points: their memory and the halo that fills them. Decides nothing; which ghosts there are is the shell's.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Moves are halos whose pattern is given, and whose buffer is the whole vector. A transport that has a buffer of its own leaves it there,
    from where it is copied. A fence is a halo between all ranks through which nothing is sent.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Vectors from one distribution over ranks to another one, and cycles of several ranks as a whole. Decides no transport.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What an operator is made of: stencil, backend, limits that all ranks keep to, frames for each depth of halo; what new values make anew.
    Decides none of it: the matrix, plan and backend do.
@@ -47,6 +48,12 @@ static PetscErrorCode HJOperatorGetLimits(HJOperator *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Points that the coefficients reach beyond the rank's own */
+static PetscInt HJOperatorPad(const HJGrid *grid, PetscInt overlap, const HJBackendOps *ops)
+{
+  return overlap < 0 && grid->dim > 1 && grid->dof == 1 && ops->wraps_coefficients && HJGridIsWrapped(grid) ? 0 : HJPlanPad(grid, overlap);
+}
+
 PetscErrorCode HJOperatorCreateFromStencil(DM da, const HJGrid *grid, HJStencil *st, PetscInt overlap, const PetscInt tile[3],
                                            const HJBackendOps *ops, const HJHaloOps *halo_ops, HJOperator **out)
 {
@@ -58,7 +65,7 @@ PetscErrorCode HJOperatorCreateFromStencil(DM da, const HJGrid *grid, HJStencil 
   op->grid     = *grid;
   op->stencil  = st;
   op->overlap  = overlap;
-  op->pad      = HJPlanPad(grid, overlap);
+  op->pad      = HJOperatorPad(grid, overlap, ops);
   op->ops      = ops;
   op->halo_ops = halo_ops;
   PetscCall(PetscObjectReference((PetscObject)da));
@@ -152,19 +159,20 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   PetscMPIInt        refused;
   const HJRowReader *reader;
   HJMeasured         measured = {.is = PETSC_FALSE};
+  PetscInt           pad;
 
   PetscFunctionBegin;
   *op = NULL;
   PetscCall(HJGridCreate(da, &grid));
+  pad = HJOperatorPad(&grid, overlap, ops);
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
   if (grid.dof > 1 && ops != &HJBackendHost) {
     PetscCall(PetscSNPrintf(why, len, "%" PetscInt_FMT " degrees of freedom at a point are for the host backend", grid.dof));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (in_place)
-    PetscCall(HJStencilCreateInPlace(A, da, &grid, HJPlanPad(&grid, overlap), reader, is_box, measures ? &measured : NULL, &st, why, len));
-  else PetscCall(HJStencilCreate(A, da, &grid, HJPlanPad(&grid, overlap), reader, &st, why, len));
+  if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, pad, reader, is_box, measures ? &measured : NULL, &st, why, len));
+  else PetscCall(HJStencilCreate(A, da, &grid, pad, reader, &st, why, len));
   if (!st) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJOperatorCreateFromStencil(da, &grid, st, overlap, tile, ops, halo_ops, op));
   (*op)->measured = measured;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
@@ -6,8 +7,9 @@
    a plan's passes: regions, halos, staging. hjbounds.c bounds eigenvalues; hjfailure.c says what happens where the numbers leave no
    preconditioner. hjproducts.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
    interpolates, hjrestrictions.c restricts a residual in one pass. hjgalerkins.c makes Galerkin products, hjgalerkinrows.c those of few
-   distinct rows, hjcoarsen.c chooses directions to coarsen. hjmove.c moves vectors to other ranks, and lets cycles of several ranks be
-   recorded. Slabs: hjslabsetup.c measures and chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
+   distinct rows, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal alone. hjmove.c moves vectors
+   to other ranks, and lets cycles of several ranks be recorded; hjkrylov.c is what PCs hand to KSPs. Slabs: hjslabsetup.c measures and
+   chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
 */
 #pragma once
 
@@ -36,6 +38,7 @@
 /* What the rooms above register; src/pc registers the package and calls it */
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
 PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
+PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
 /* Collective. An AIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
    makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Runs a plan: passes over regions, halos between them, staging where vectors are not in the backend's memory.
    Decides no pass, tile or transport; those come from plan, backend and halo.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of coefficients with vectors: fills the ghosts, then calls the backend; the transposed one the other way round. Decides whether
    the interior is done while the halo travels, and stages vectors that lie elsewhere than the backend's memory.
@@ -186,5 +187,29 @@ PetscErrorCode HJProductsApplyTranspose(HJProducts *op, const HJCoefficients *a,
 {
   PetscFunctionBegin;
   PetscCall(HJProductsRun(op, a, PETSC_TRUE, alpha, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghosts of p are made of those of z as the points that they are copies of are */
+PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, PetscScalar *ghost, PetscScalar beta, Vec z, Vec p,
+                                   PetscScalar *dot)
+{
+  HJProduct          product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0, .ghost = ghost};
+  const PetscScalar *from;
+  HJVecArray         za, pa;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, z, NULL, &za));
+  PetscCall(HJVecOpen(op->ops, NULL, beta == 0.0 ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
+  if (op->ghosts.halo) {
+    PetscCall(HJGhostsGet(&op->ghosts, za.used, &from));
+    for (PetscCount i = 0; i < op->ghosts.shell.size; i++) ghost[i] = beta == 0.0 ? from[i] : from[i] + beta * ghost[i];
+  }
+  product.x = pa.used;
+  product.y = za.used;
+  PetscCall(op->ops->krylov->direction(&product, beta, za.used, pa.used, dot));
+  PetscCall(PetscLogFlops((2.0 * a->nslots + 4.0) * a->npoints));
+  PetscCall(HJVecClose(&pa));
+  PetscCall(HJVecClose(&za));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

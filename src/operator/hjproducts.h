@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Products of coefficients on a grid with vectors: halo and backend put together. Knows no Mat.
 */
 #pragma once
 
 #include "hjghosts.h"
+#include "core/hjkrylovops.h"
 #include "host/hjhost.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "cuda/backend/hjcuda.h"
@@ -29,3 +31,9 @@ PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+/*
+   Collective. p = z + beta p, or z where beta is 0, then z = A p, in one pass, where the backend has krylov; *dot: (p, A p), the sum of
+   this rank. ghost: [ghosts.shell.size] zeros at first, kept by the caller, has the ghosts of p. Vectors lie where the backend's memory is
+*/
+PETSC_INTERN PetscErrorCode HJProductsDirection(HJProducts *, const HJCoefficients *, PetscScalar *ghost, PetscScalar beta, Vec z, Vec p,
+                                                PetscScalar *dot);

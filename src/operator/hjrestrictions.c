@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction of matrices: asks them for coefficients and grids, and the backend for one pass over them; where one of these is
    not to be had, MatResidual() and MatMultTranspose().

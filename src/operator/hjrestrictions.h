@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction of matrices in one call: in one pass over the fine grid where a rank needs no other one's points, or those of
    whole planes, and knows their rows, else one after the other. Decides which of the two.

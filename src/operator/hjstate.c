@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which matrix a set-up read, and in which state: what tells it whether to keep, refresh or make anew.
 */

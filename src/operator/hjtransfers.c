@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation between the grids of two DMDAs: says whether it is one that the backends do and which ghosts it needs, fills them, calls
    the backend.

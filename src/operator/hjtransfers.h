@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation between the grids of two DMDAs and its transpose: halo and backend put together. Knows no Mat.
 */

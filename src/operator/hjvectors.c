@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Opens and closes vectors: the accesses that PETSc's vectors have, and copies to and from a backend's memory where they lie elsewhere.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A vector's values in the memory of a backend, wherever the vector lies; memory that can be done without. Decides nothing.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Apply: one cycle, its cycles, or cycles until the KSP's own test stops them.
 */
@@ -185,7 +186,7 @@ PetscErrorCode PCApplyTranspose_HJacobi(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The monitor prints at the stop tests of KSPRICHARDSON alone (and slabs); elsewhere it says so, once */
+/* The monitor prints at the stop tests of KSPRICHARDSON and KSPHJRICHARDSON alone (and slabs); elsewhere it says so, once */
 static PetscErrorCode HJMonitorSilent(PC pc, KSP ksp)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
@@ -193,7 +194,7 @@ static PetscErrorCode HJMonitorSilent(PC pc, KSP ksp)
 
   PetscFunctionBegin;
   if (!hj->monitor || hj->silent || (hj->op && hj->op->slabs)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &richardson, KSPRICHARDSON, KSPHJRICHARDSON, ""));
   if (richardson && ksp->normtype != KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(
     PetscPrintf(PetscObjectComm((PetscObject)pc),
@@ -234,7 +235,7 @@ PetscErrorCode PCPostSolve_HJacobi(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test of KSPRICHARDSON at cycle it: its norm, its history, its convergence function */
+/* The test of KSPRICHARDSON at cycle it: its norm, its monitors, its history, its convergence function */
 static PetscErrorCode HJTest(PC pc, PetscInt it, PetscReal norm)
 {
   PC_HJacobi    *hj  = (PC_HJacobi *)pc->data;
@@ -242,7 +243,9 @@ static PetscErrorCode HJTest(PC pc, PetscInt it, PetscReal norm)
   PetscLogDouble now;
 
   PetscFunctionBegin;
+  ksp->its   = it;
   ksp->rnorm = norm;
+  PetscCall(KSPMonitor(ksp, it, norm));
   PetscCall(KSPLogResidualHistory(ksp, norm));
   if (hj->monitor) {
     PetscCall(PetscTime(&now));
@@ -254,7 +257,7 @@ static PetscErrorCode HJTest(PC pc, PetscInt it, PetscReal norm)
 }
 
 /* Tests the residual before every segment of check_every cycles, as KSPRICHARDSON does with unpreconditioned norms */
-static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, PetscBool zero, PetscInt *it)
+static PetscErrorCode HJSolveResidual(PC pc, const HJIterates *how, Vec b, Vec x, Vec r, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscReal   norm;
@@ -268,6 +271,8 @@ static PetscErrorCode HJSolveResidual(PC pc, Vec b, Vec x, Vec r, PetscInt its, 
       PetscCall(MatResidual(pc->mat, b, x, r));
       PetscCall(VecNorm(r, NORM_2, &norm));
     }
+    if (how->shown && zero && !*it) PetscCall(VecSet(x, 0.0));
+    else if (how->shown && *it) PetscCall(HJIteratesRemove(how, x));
     PetscCall(HJTest(pc, *it, norm));
     if (zero && !*it && hj->ksp->reason) PetscCall(VecSet(x, 0.0));
     if (hj->ksp->reason || !m) break;
@@ -321,17 +326,19 @@ static PetscErrorCode HJSolveSlabs(PC pc, Vec b, Vec x, NormType type, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tests the update of the coming cycle, and takes it back where the test stops, as KSPRICHARDSON does with preconditioned norms */
-static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, PetscBool zero, PetscInt *it)
+/* Tests the update of the coming cycle, and takes it back where the test stops, as KSPRICHARDSON does with preconditioned norms. Where x is
+   shown, or the update is not all that the cycle made, it is added after the test */
+static PetscErrorCode HJSolveUpdate(PC pc, const HJIterates *how, Vec b, Vec x, Vec old, PetscInt its, PetscBool zero, PetscInt *it)
 {
-  PC_HJacobi    *hj   = (PC_HJacobi *)pc->data;
-  const NormType type = hj->check_norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX ? NORM_INFINITY : NORM_2;
-  PetscReal      norm;
-  Vec            update;
-  PetscBool      done;
+  PC_HJacobi     *hj    = (PC_HJacobi *)pc->data;
+  const NormType  type  = hj->check_norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX ? NORM_INFINITY : NORM_2;
+  const PetscBool later = (PetscBool)(how->shown || how->removed);
+  PetscReal       norm;
+  Vec             update;
+  PetscBool       done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJSolveSlabs(pc, b, x, type, its, zero, it, &done));
+  if (!later) PetscCall(HJSolveSlabs(pc, b, x, type, its, zero, it, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJNeedWork(x, &hj->work[2]));
   update = hj->work[2];
@@ -342,22 +349,24 @@ static PetscErrorCode HJSolveUpdate(PC pc, Vec b, Vec x, Vec old, PetscInt its, 
     PetscCall(VecCopy(x, old));
     PetscCall(HJAdvance(pc, 1, (PetscBool)(zero && !*it), b, x));
     PetscCall(VecWAXPY(update, -1.0, old, x));
+    if (how->removed) PetscCall(MatNullSpaceRemove(how->removed, update));
+    if (later) PetscCall(VecCopy(old, x));
     PetscCall(VecNorm(update, type, &norm));
     PetscCall(HJTest(pc, *it, norm));
     if (hj->ksp->reason || !m) {
-      PetscCall(VecCopy(old, x));
+      if (!later) PetscCall(VecCopy(old, x));
       break;
     }
+    if (later) PetscCall(VecAXPY(x, 1.0, update));
     if (m > 1) PetscCall(HJAdvance(pc, m - 1, PETSC_FALSE, b, x));
     *it += m;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norm type NONE, or no KSP: all its, no norms, no synchronisation. Tolerances come from the KSP, not from the arguments (PCMG's
-   levels get them too) */
-PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
-                                         PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+/* Norm type NONE, or no KSP: all its, no norms, no synchronisation */
+PetscErrorCode HJacobiRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
+                                 PCRichardsonConvergedReason *reason)
 {
   PC_HJacobi *hj  = (PC_HJacobi *)pc->data;
   KSP         ksp = hj->ksp;
@@ -376,9 +385,18 @@ PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal r
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (ksp->normtype == KSP_NORM_UNPRECONDITIONED && hj->check_norm == PC_HJACOBI_CHECK_NORM_KSP)
-    PetscCall(HJSolveResidual(pc, b, x, w, its, zero, outits));
-  else PetscCall(HJSolveUpdate(pc, b, x, w, its, zero, outits));
+    PetscCall(HJSolveResidual(pc, how, b, x, w, its, zero, outits));
+  else PetscCall(HJSolveUpdate(pc, how, b, x, w, its, zero, outits));
   if (!ksp->reason) ksp->reason = KSP_DIVERGED_ITS;
   *reason = (PCRichardsonConvergedReason)ksp->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tolerances come from the KSP, not from the arguments (PCMG's levels get them too) */
+PetscErrorCode PCApplyRichardson_HJacobi(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its,
+                                         PetscBool zero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  PetscFunctionBegin;
+  PetscCall(HJacobiRichardson(pc, &(const HJIterates){NULL}, b, x, w, its, zero, outits, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

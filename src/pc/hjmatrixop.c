@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The same subiterations through MatMult(), for every matrix that is no stencil on a DMDA. PETSc's objects do the work.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type: creation, options, view, registration.
 */
@@ -313,6 +314,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
   PetscCall(PCReset_HJacobi(pc));
   PetscCall(PetscFree(hj->weights));
   PetscCall(PCHJacobiComposeSetters(pc, PETSC_FALSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, NULL));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -351,7 +353,7 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    Made to be the level smoother of `PCMG` in place of Chebyshev/Jacobi:
    `-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type hjacobi`. With `-mg_levels_pc_type hjacobi` alone `PCMG`
    leaves `KSPCHEBYSHEV` around the cycle, a polynomial of a polynomial, which smooths less for its work; `-ksp_view` and `-info` say so.
-   With `KSPRICHARDSON` alone it is the solver of the papers.
+   With `KSPRICHARDSON` or `KSPHJRICHARDSON` alone it is the solver of the papers.
 
    An AIJ matrix on a `DMDA` (at most 27 points in a row) is read into stencil coefficients at set-up, those of a `MATHJSTENCIL` are read
    where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
@@ -375,11 +377,11 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    symmetric for a symmetric matrix. With an overlap it is the stale method of Islam & Wang, Hierarchical Jacobi Iteration for
    Structured Matrices on GPUs using Shared Memory (2020): restricted additive Schwarz on tiles.
 
-.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`, `PCHJacobiSetOverlap()`,
-          `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`, `PCHJacobiSetEigenvalues()`,
-          `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`, `PCHJacobiSetExchange()`,
-          `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`, `PCHJacobiSetDeviceMemory()`,
-          `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`
+.seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCJACOBI`, `KSPHJRICHARDSON`, `KSPCHEBYSHEV`, `PCMG`, `PCHJacobiSetK()`,
+          `PCHJacobiSetOverlap()`, `PCHJacobiSetTile()`, `PCHJacobiSetSchedule()`, `PCHJacobiSetWeights()`, `PCHJacobiSetOmega()`,
+          `PCHJacobiSetEigenvalues()`, `PCHJacobiSetReduction()`, `PCHJacobiSetBackend()`, `PCHJacobiSetOperator()`,
+          `PCHJacobiSetExchange()`, `PCHJacobiSetExchangeTimeout()`, `PCHJacobiSetCheckEvery()`, `PCHJacobiSetCheckNorm()`,
+          `PCHJacobiSetDeviceMemory()`, `PCHJacobiSetSlabType()`, `PCHJacobiSetSlabHeight()`
 M*/
 static PetscErrorCode PCCreate_HJacobi(PC pc)
 {
@@ -409,6 +411,7 @@ static PetscErrorCode PCCreate_HJacobi(PC pc)
   pc->ops->setfromoptions  = PCSetFromOptions_HJacobi;
   pc->ops->view            = PCView_HJacobi;
   PetscCall(PCHJacobiComposeSetters(pc, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJacobiRichardson));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,7 +460,7 @@ static PetscErrorCode HJCheckPETSc(void)
 }
 
 /*@C
-   PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix types and events; `-dll_append` does so by itself
+   PCHJacobiInitializePackage - Registers `PCHJACOBI`, `PCHJMG`, their matrix and solver types and events; `-dll_append` does so by itself
 
    Level: developer
 
@@ -480,6 +483,7 @@ PetscErrorCode PCHJacobiInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCHJacobiHalo", PC_CLASSID, &PCHJacobi_Halo));
   PetscCall(MatHJStencilInitializePackage());
   PetscCall(PCHJMGInitializePackage());
+  PetscCall(KSPHJInitializePackage());
   PetscCall(PetscRegisterFinalize(PCHJacobiFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what the PC remembers, and the two operators that run its cycles. Kernels, coefficients, passes are decided in other rooms.
 
@@ -11,6 +12,7 @@
 #include <petsc/private/pcimpl.h>
 #include "pchjacobi.h"
 #include "operator/hjfailure.h"
+#include "operator/hjkrylov.h"
 #include "operator/hjoperator.h"
 #include "slab/hjslabs.h"
 #include "core/hjcoefficients.h"
@@ -82,6 +84,9 @@ PETSC_INTERN PetscErrorCode PCSetUp_HJacobi(PC);
 PETSC_INTERN PetscErrorCode PCReset_HJacobi(PC);
 PETSC_INTERN PetscErrorCode PCApply_HJacobi(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJacobi(PC, Vec, Vec);
+/* HJRichardson of hjkrylov.h */
+PETSC_INTERN PetscErrorCode HJacobiRichardson(PC, const HJIterates *, Vec, Vec, Vec, PetscInt, PetscBool, PetscInt *,
+                                              PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCApplyRichardson_HJacobi(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *,
                                                       PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCPreSolve_HJacobi(PC, KSP, Vec, Vec);

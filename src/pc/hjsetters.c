@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Setters, getters and their manual pages. Each setter checks its argument, and makes the next use of the PC set up anew what
    depends on it.
@@ -1288,9 +1289,10 @@ static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_ever
    Levels of `PCMG` have norm type `KSP_NORM_NONE` and never test.
 
    With `-ksp_monitor`, a null space or a damping `KSPRICHARDSON` tests by itself after each cycle, and this is ignored; so is
-   `PCHJacobiSetCheckNorm()`, and `-pc_hjacobi_monitor` prints nothing. Other KSP always test by themselves; there the monitor says so.
+   `PCHJacobiSetCheckNorm()`, and `-pc_hjacobi_monitor` prints nothing; `KSPHJRICHARDSON` leaves the tests to the preconditioner there too.
+   Other KSP always test by themselves; there the monitor says so.
 
-.seealso: `PCHJACOBI`, `PCHJacobiGetCheckEvery()`
+.seealso: `PCHJACOBI`, `KSPHJRICHARDSON`, `PCHJacobiGetCheckEvery()`
 @*/
 PetscErrorCode PCHJacobiSetCheckEvery(PC pc, PetscInt check_every)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Set-up: which operator, which backend, which bounds; what can be kept when only values changed.
 */

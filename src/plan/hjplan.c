@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cuts subiterations into passes and a rank's points into regions. Decides lengths, depths and boxes; moves no data and knows no backend
    beyond its limits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Passes, halo depth, regions: pure arithmetic, no PETSc object, no backend. Made in set-up, replayed by apply.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs: sizes of rings, the model of their time, the search. Decides type, height and thickness; moves no data.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs: how a grid that is larger than a device's memory is swept in visits of parts of it. Heights, thicknesses, bytes, predicted times:
    pure arithmetic, no PETSc object, no backend.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Weights of a cycle: the reciprocal roots of the residual polynomial p(lambda), p(0) = 1, of each schedule, in Leja order.
    Decides the order. Does not decide bounds or the schedule (src/pc), nor how weights are used.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    k, kind of polynomial and eigenvalue bounds of D^-1 A -> the weights w_1 ... w_k of a cycle. Knows no grid, no backend.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghosts of slabs: other ranks' planes, and copies of vectors with ghosts at the sides of each plane.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What slabs of a rank see of other ranks' values, or of periodic images: where the planes of a vector lie on the host, and how they get
    there. Decides whether vectors are read in place; how deep ghosts are is the plan's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    An operator whose cycles are run in slabs: what it calls in place of its backend, and cycles on vectors.
 */

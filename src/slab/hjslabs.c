@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Visits of slabs (plan/hjslab.h): what comes, is swept and leaves, and what waits for what.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Cycles on a grid that stays in the host's memory, by a device that sees slabs of it. Decides what travels when; heights and thicknesses
    come from plan, sweeps and copies from the device's table.

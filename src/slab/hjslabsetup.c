@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Slabs of an operator and a device are made: how far coefficients and ghosts reach, what is measured of the device, the plan that follows.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What slabs are made of, for the two files that make and run them.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The rows of an AIJ matrix as a stencil matrix stores them, one array per slot, neither scaled nor padded. Decides whether a star or a box
    holds them. Which column leads to which neighbour is hjrows.c's.

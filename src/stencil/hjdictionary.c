@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Distinct rows of a matrix: few on many grids. Decides when there are few enough, which rows may be one, and how they are numbered.
    Rows that differ only where they lead outside the domain are one: x is zero there.

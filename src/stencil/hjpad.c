@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Ghost points of the stencil's arrays: a PetscSF between the ranks' padded boxes, which follow from the ownership ranges.
    Knows no matrix entry; the vectors' halo is another room's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Rows of an AIJ or stencil matrix on a DMDA as runs of rows with equal stencils. Decides which column leads to which neighbour; keeps no
    coefficient.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    From a matrix to a stencil: decides shape, storage and box, and whether a stencil that is there can take new values.
    How rows are read, merged and stored is in the other files of this room.

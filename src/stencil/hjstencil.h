@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Reads an assembled matrix on a DMDA into stencil coefficients; names what it refuses. Knows no PDE, no backend.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    From a matrix with several unknowns a point to a stencil: which entries are not 0 anywhere, whether few distinct rows hold them or
    arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's.

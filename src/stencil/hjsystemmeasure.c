@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of each component of a matrix with several unknowns a point, and which of them cannot be relaxed point by point.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coefficients as one array per neighbour, all of them or the upper half. Decides whether a matrix is as symmetric as the half needs.
    Which column leads to which neighbour is hjrows.c's.

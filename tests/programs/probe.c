@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A plugin for tests/test_petscprograms.py: it writes a line for each solve that a program makes, into the file that HJ_PROBE names.
    PETSc calls it at the end of each logged event; solves within solves are left out. It decides nothing and prints nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Multigrid (`hjmg`), hierarchical Jacobi (`hjacobi`) and stencil matrices (`hjstencil`) for petsc4py.
 
 To import this module is enough: afterwards PETSc knows `pc.setType('hjmg')`, `-pc_type hjmg` and `-dm_mat_type hjstencil`. Where PETSc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What `python -m hjacobi` does."""
 import argparse
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where the library is, and how it comes into PETSc."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Coefficients of stencil matrices: set them in one call, or get them as arrays."""
 from __future__ import annotations
 

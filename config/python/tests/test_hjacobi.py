@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The module beside petsc4py. HJACOBI_LIBRARY names the library where the module is not installed."""
 import ctypes
 import os

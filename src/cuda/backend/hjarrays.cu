@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Work on coefficient arrays in device memory, in the order of the host's sums, so that the same bits come out. A kernel takes a point, or
    a place, a thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What HJArrayOps of device memory takes from other files */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Entries of COO lists in device memory: their places, from indices of the host or the device, and their values. Decides nothing: which
    entries have no place, or two one, is told to the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The backend table of the GPU: device copy of the stencil, memory, stream, sweeps by the kernels that hjtable.cu chooses. No kernel of the
    method is here, and no decision about passes: limits() tells the planner what the chosen family can do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    GPU backend. The header is plain C: CUDA stays inside this room
 

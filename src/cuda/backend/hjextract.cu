@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Reads the rows of AIJCUSPARSE matrices, and of stencil matrices in device memory, where they lie: finds the distinct ones, numbers the
    points, fills coefficient arrays on the device. Decides nothing about them (src/stencil and src/mat do); the matrix is never copied to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The GPU's part of what works between two grids of a hierarchy: its table.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The GPU as a device for slabs: rings by virtual memory, three streams, sweeps by the kernels of the backend. What is done when is the
    caller's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The GPU as a device for slabs. The header is plain C */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which kernels do what: the ordered table of families, the one place where they are chosen. tests/test_table.c asserts it for five GPUs.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The ordered table of all families of kernels, and what is chosen and launched at once */
 #pragma once
 

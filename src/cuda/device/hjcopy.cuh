@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Asynchronous copies of 8 bytes from global to shared memory: rows of odd length are not aligned to more. Before compute capability 8.0
    they are plain ones. What they write is there for this thread after a wait, for others after a barrier too.

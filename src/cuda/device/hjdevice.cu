@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The limits of the GPU: the one place that asks for them. A test may play a lesser one.
 */

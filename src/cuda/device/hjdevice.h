@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The limits of a device, by which kernels are chosen and laid out. Plain numbers: a test can play any GPU, also where there is none.
 

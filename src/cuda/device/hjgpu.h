@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What all of src/cuda takes from CUDA: its errors, the stream, memory, launches, copies between host and device. Knows no kernel and no
    operator.

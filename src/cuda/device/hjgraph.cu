@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The stream of all launches, and launches recorded as CUDA graphs. They are recorded on a stream of our own, for the default stream, which
    PETSc uses, cannot be; nothing runs there. A graph is launched on PETSc's stream, in order with what is there. Decides nothing about what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Launches recorded as graphs, see HJMultigridOps */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How kernels are launched that need more than <<<>>> says: more shared memory than 48 KB, clusters, blocks that start while the kernel
    before finishes, or blocks that wait for each other. Decides none of this.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Page-locked memory for single numbers that a device sends to the host. Getting it takes as long as a small grid's set-up: there is one
    piece for many numbers.

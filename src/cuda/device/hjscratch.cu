@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Device memory: what is kept, by cudaMalloc(), and what set-up needs for a moment, from a block and a pool of our own: cudaMalloc() and
    cudaFree() take as long as the whole set-up of a small grid, and the latter waits for the device. Decides how much the pool keeps, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Device memory that is needed for a moment, in the order of a stream */
 #pragma once
 

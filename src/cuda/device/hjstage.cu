@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Copies between pageable host memory and the device: through two pinned buffers, so that the host fills or empties one while the other
    travels, or with the host's pages locked meanwhile. What is copied when is the caller's.

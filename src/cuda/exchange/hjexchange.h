@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Halo transports between GPUs. The header is plain C: CUDA and NCCL stay inside this room */
 #pragma once
 

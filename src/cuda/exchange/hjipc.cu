@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Halo transport between the GPUs of one host: every rank writes straight into its peers' buffers, which CUDA IPC maps at set-up; apply
    needs neither MPI nor the host. Decides whether a communicator can use it and when a buffer may be written again; which entry goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Halo transport between GPUs through NCCL, which is looked for at run time. Decides whether a communicator can use it; which entry goes
    where comes from the pattern of src/halo. All is done in PETSc's current stream: the sweeps wait for the halo anyway.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Shared by the transports between GPUs: the attribute of a communicator that remembers what it can do, and packing. See hjpeers.h.
 */

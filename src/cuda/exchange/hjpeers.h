@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What transports between GPUs share: what a communicator keeps, and the packing of entries that do not lie together. Decides no stream
    and no transport.

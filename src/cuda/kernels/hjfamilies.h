@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* All families of kernels, for the table in backend/hjtable.cu and for those who define them */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the kernels share: the device copy of the stencil, a sweep by value, a kernel family, the cache of layouts.
    backend/hjtable.cu chooses the family, hjcuda.cu owns the memory; a family knows its kernels alone. Nothing here is seen outside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The cache of layouts: what a launch needs beside pointers and weights is worked out once for each geometry and kept until the values
    change.

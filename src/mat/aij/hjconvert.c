@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Between stencil matrices and AIJ. Everything else goes through AIJ.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What is answered by the matrix as AIJ, which is made when one of these is called for the first time and follows the matrix afterwards.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Factors of a stencil matrix are those of its AIJ: PETSc's own factorisation, and those of the packages that PETSc has for AIJ. The
    factor is AIJ's; its symbolic and numeric phases get the AIJ matrix where they are given the stencil matrix.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Factors of a small stencil matrix that lives on a GPU: the inverse beside them. A solve is then one product on the GPU, in place of two
    copies and of triangular solves on the host, for which all that was started before must end. Decides when; the factors serve all else.

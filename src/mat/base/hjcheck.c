@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What every call on a stencil matrix may look at first: whether it is set up, and whether the user has one of its arrays; how its entries
    are numbered, who views and loads it, what it takes.

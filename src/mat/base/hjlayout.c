@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Where a DMDA's rows lie on the grid. Decides which offset holds which column, by coordinates: differences of numbers are ambiguous on
    thin grids.

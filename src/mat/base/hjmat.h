@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    PETSc glue: what a stencil matrix remembers. Products and their halo are the operator's; which entry has which place is decided here.
 
    base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the host
    or the GPU and which copy is valid. fill/: hjassembly.c has values, assembly and other ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and
-   one row. ops/ is what the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do:
-   hjcsr.c submatrices, colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
+   one row, hjinside.c a part of the grid. ops/ is what the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c
+   SOR. aij/ is what it has AIJ do: hjcsr.c submatrices, colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU,
+   hjconvert.c conversion.
    transfer/: hjmatinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjmattransfer.c is that matrix,
    hjtransferrows.c has its rows, hjmatgalerkin.c P^T A P as a MatProduct.
 */
@@ -166,6 +168,9 @@ PETSC_INTERN PetscErrorCode HJMatExpandIn(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 /* Collective. The smallest storage that holds the coefficients */
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
+/* The same of coefficients that are all new, on all ranks: rows of a dictionary that differ only where they lead outside the domain become
+   one */
+PETSC_INTERN PetscErrorCode HJMatChooseAnew(Mat);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
 PETSC_INTERN PetscBool      HJMatIsFinite(PetscInt, const PetscScalar[]);

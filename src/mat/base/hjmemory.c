@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Where the coefficients of a stencil matrix are valid: on the host, on the device, or on both. Copies them when they are asked for where
    they are not, and gives memory back when only one copy is of use.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that
    holds the coefficients.
@@ -200,7 +201,8 @@ static PetscErrorCode HJMatSetRows(Mat A, const HJArrayOps *ops, PetscInt n, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of this rank -> dictionary, where that is possible; unknown: slots that no point of the first row has inside the domain */
+/* Arrays of this rank, or another dictionary -> dictionary, where that is possible;
+   unknown: slots that no point of the first row has inside the domain */
 static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned int *unknown)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
@@ -298,27 +300,26 @@ static PetscErrorCode HJMatSettle(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatChoose(Mat A)
+/* Of coefficients that any rank has changed; merges: those of a dictionary are compared too */
+static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
 {
-  Mat_HJStencil    *hj      = (Mat_HJStencil *)A->data;
-  HJCoefficients   *c       = &hj->c;
-  MPI_Comm          comm    = PetscObjectComm((PetscObject)A);
-  PetscMPIInt       changed = hj->changed, any[2];
+  Mat_HJStencil    *hj   = (Mat_HJStencil *)A->data;
+  HJCoefficients   *c    = &hj->c;
+  MPI_Comm          comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt       changed, any;
   unsigned int      unknown = 0;
   PetscScalar       row[HJ_MAX_SLOTS];
   PetscBool         same = PETSC_FALSE;
   const HJArrayOps *ops  = &HJArraysHost;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(&changed, &any[0], 1, MPI_INT, MPI_MAX, comm));
-  if (!any[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatFindMemory(A, &ops));
   PetscCall(HJMatTidy(A, ops));
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTryDictionary(A, ops, &unknown));
-  else if (!HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS || merges) PetscCall(HJMatTryDictionary(A, ops, &unknown));
+  if (c->storage != HJ_COEFFICIENTS_ARRAYS && !HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
   changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
-  PetscCallMPI(MPI_Allreduce(&changed, &any[1], 1, MPI_INT, MPI_MAX, comm));
-  if (any[1]) PetscCall(HJMatExpandIn(A, ops));
+  PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, comm));
+  if (any) PetscCall(HJMatExpandIn(A, ops));
   else {
     PetscCall(HJMatCompareRow(comm, c, unknown, &same, row));
     if (same) {
@@ -328,6 +329,23 @@ PetscErrorCode HJMatChoose(Mat A)
   }
   PetscCall(HJMatSettle(A));
   hj->changed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatChoose(Mat A)
+{
+  PetscMPIInt changed = ((Mat_HJStencil *)A->data)->changed, any;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (any) PetscCall(HJMatChooseStorage(A, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatChooseAnew(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatChooseStorage(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

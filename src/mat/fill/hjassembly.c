@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    MatSetValues() in all its forms, and assembly: entries of other ranks' rows travel there, and the storage is chosen.
 */

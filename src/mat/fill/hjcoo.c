@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The COO format: each entry's place is found once, values go there as often as they come.
 */

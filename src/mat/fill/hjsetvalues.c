@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What users call to fill a stencil matrix without MatSetValues(): its arrays, or one row for all points.
 */
 #include "mat/base/hjmat.h"
+#include "operator/hjkrylov.h"
 
 /* The slot of an offset; an error where the stencil has none */
 static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt *slot)
@@ -166,6 +168,16 @@ static PetscErrorCode MatHJStencilGetExchange_HJStencil(Mat A, const HJBackendOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatHJStencilGetProducts_HJStencil(Mat A, Vec x, HJProducts **products, const HJCoefficients **c)
+{
+  HJCoefficients *known;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatChooseProducts(A, x, NULL, x, products, &known));
+  *c = known;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatComposeSetValues(Mat A, PetscBool on)
 {
   PetscObject o = (PetscObject)A;
@@ -180,6 +192,7 @@ PetscErrorCode HJMatComposeSetValues(Mat A, PetscBool on)
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilSetRow_C", on ? MatHJStencilSetRow_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_COEFFICIENTS, on ? MatHJStencilGetCoefficients_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_FOUND_SYMMETRIC, on ? MatHJStencilFoundSymmetric_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, HJ_GET_PRODUCTS, on ? MatHJStencilGetProducts_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, HJ_GET_EXCHANGE, on ? MatHJStencilGetExchange_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetPreallocationCOO_C", on ? MatSetPreallocationCOO_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatSetValuesCOO_C", on ? MatSetValuesCOO_HJStencil : NULL));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a stencil matrix answers from its coefficients: products, diagonal, scaling, sums, copies, norms, rows.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    SOR as AIJ does it: sweeps over the points of this rank in their order, other ranks' values as they were at the start of the iteration.
 */

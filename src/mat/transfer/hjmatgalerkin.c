@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    P^T A P of a stencil matrix and the interpolation between two DMDAs as a product of PETSc's, again a stencil matrix. Other products
    are AIJ's.

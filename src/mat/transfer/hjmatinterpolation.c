@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Decides where DMCreateInterpolation() makes a MATHJTRANSFER: between DMDAs whose matrices are stencil matrices.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    MATHJTRANSFER: DMDA's interpolation as a matrix without entries; on request with coefficients from the rows of a matrix.
 */

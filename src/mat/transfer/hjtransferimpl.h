@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a MATHJTRANSFER is made of, for the files that make it and that give its rows.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a MATHJTRANSFER is made of, for those who ask: its halo and backend in one memory, its grids, its coefficients.
 */

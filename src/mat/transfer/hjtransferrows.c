@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The rows of a MATHJTRANSFER, which it does not store, and what it has AIJ do that is made of them.
 */

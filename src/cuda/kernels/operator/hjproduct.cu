@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = b + alpha A x for coefficients as a matrix has them: one row, a dictionary, arrays; and the same with A^T. Decides how many points a
    thread does; which vectors, coefficients and ghosts they are is the operator's to say.

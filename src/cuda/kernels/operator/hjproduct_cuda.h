@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Products of coefficients with vectors on the GPU: see HJBackendOps */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = |D^-1 A| x for every dimension, shape and storage, or |D^-1 (A - A^T)| 1, and the largest y / x: what bounds of the spectrum are
    made of. Used in set-up alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Products with |D^-1 A| that do not wait for the device */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a cycle on several grids needs on a GPU besides sweeps, products and transfers: the norm of a residual, and the inverse of the
    coarsest grid's matrix, made and applied.

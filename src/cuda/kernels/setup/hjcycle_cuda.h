@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What a cycle on several grids needs on a GPU besides sweeps, products and transfers, for the backend's table */
 #pragma once
 

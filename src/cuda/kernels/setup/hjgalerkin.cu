@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Galerkin products: a thread does one coarse point. Entries of the fine rows around it are added up along x, then y, then z, so that
    only sums stay in registers. Points that look at ghosts, and rows in place of arrays, take another instance of the same kernel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation with coefficients of its own at every point, and its transpose: a thread does one coarse point's fine points up to the next
    coarse ones, or one coarse point. Both are bound by memory and read each coefficient once. Set-up's kernels, coefficients and Galerkin
@@ -288,8 +289,8 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    if (STORED) HJJumpAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
-    else HJJumpFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
+    if (STORED) HJJumpAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, PETSC_FALSE, i, j, k, &mine);
+    else HJJumpFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, PETSC_FALSE, i, j, k, &mine);
   }
   for (int o = 16; o; o >>= 1) {
     mine.largest = fmax(mine.largest, __shfl_xor_sync(0xffffffffu, mine.largest, o));

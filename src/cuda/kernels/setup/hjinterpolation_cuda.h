@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Interpolation with coefficients of its own at every point, for the backend's table. The header is plain C */
 #pragma once
 

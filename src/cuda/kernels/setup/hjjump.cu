@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    How much couplings jump between coarse points, as HJJumpFind() of core/hjinterpolation.h says, of one symmetric matrix of arrays on a
    grid of one rank that is refined in all directions: a thread does fine points between two coarse ones, with every offset known to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of a grid's points by direction: a thread adds up its points, a block its threads, the host the blocks, always in the same
    order. Bound by reading the coefficients once.

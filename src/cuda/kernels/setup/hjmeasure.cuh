@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Couplings of a grid's points by direction, shared by the kernels that read the rows: a thread adds up its points, a block its threads,
    the host the blocks, always in the same order.

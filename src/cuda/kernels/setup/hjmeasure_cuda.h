@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The backend's measure(), for its table */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D box, one coefficient array per offset (variable; symmetric: upper half): one subiteration a launch on all points of a rank without
    ghosts, or a product. Coefficients bind it, each is used once. Decides how the grid is cut into columns and planes; the table of families

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One coefficient of a stencil in every storage: for kernels that take what no fast family takes, and for set-up.
 */

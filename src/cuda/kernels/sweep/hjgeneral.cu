@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    One subiteration a launch, for every dimension, shape and storage: what no fast family takes, and most sweeps of a single subiteration.
    Decides nothing about passes. A warp covers 32 points in x; every read is cut at the domain's end.

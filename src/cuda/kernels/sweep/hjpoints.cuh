@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What kernels on coefficients as a matrix has them share: the slots of a stencil, and the choice of an instance by dimension and shape.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = y + P x where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions, and no point
    hangs: a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few

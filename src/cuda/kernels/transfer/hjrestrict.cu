@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = P^T (b - A x) and the sum of the squares of b - A x in one pass over the fine grid. Decides which kernel does it and how the grid is
    cut; those for the most frequent large grids are in hjrestrictpairs.cu.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the kernels for residual and restriction in one share: their parameters, how blocks add up a norm, how many planes a block does.
    Which kernel runs is the table's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction in one for large grids of few rows, without periodicity, refined in all directions: 2D star and box, 3D star.
    What bounds others is instructions, so a lane has two columns next to each other, 2 I and 2 I + 1 of coarse point I, in 3D in two lines,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Interpolation and its transpose. One thread makes a few fine points above each other from the coarse points around them, or some coarse
    points above each other, along which it marches and reads each plane of fine points once. Both are bound by memory. A 2D grid is taken as

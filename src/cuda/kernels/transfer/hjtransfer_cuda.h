@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The transpose of interpolation on arrays in device memory, for the backend's table. On PETSc's current stream, no wait */
 #pragma once
 

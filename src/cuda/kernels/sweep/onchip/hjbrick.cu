@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Small 3D grids as a whole: one brick a block, all blocks on the device at once, all subiterations in one launch. Blocks give each other
    the layer around their bricks through slots in global memory, each a value and the number of the exchange in one 16-byte word: what has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the kernels of bricks share: a brick's points, the slots through which blocks give each other the layer around it, and how a grid
    is cut. Decides no kernel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bricks: a 3D grid that lies in the registers and shared memory of all multiprocessors at once (hjbrick.cu).
 */

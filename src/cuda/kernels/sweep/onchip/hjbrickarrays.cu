@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Small 3D grids whose coefficients are arrays of a box, as hjbrick.cu does those of a dictionary: one brick a block, all subiterations in
    one launch. A thread has one point and keeps its coefficients in registers, so that they are read once. Rings come through slots.

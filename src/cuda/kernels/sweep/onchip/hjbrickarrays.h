@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Bricks of a box's coefficient arrays: hjbrickarrays.cu.
 */

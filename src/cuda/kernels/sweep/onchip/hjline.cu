@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    1D, constant coefficients: a warp holds 512 adjacent points in registers for a whole pass and throws away as many at each end as the
    pass has subiterations. Chunks with other rows or the domain's end read the row table. Decides the chunk; nothing about passes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Small grids, where launches and latency cost more than memory: one launch does a whole pass. Constant coefficients in 3D, and arrays of a
    box there: from bricks whose blocks wait for each other (hjbrick.cu, hjbrickarrays.cu), as many subiterations as wanted. Else from tiles

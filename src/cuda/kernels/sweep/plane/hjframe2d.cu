@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which dictionaries are those of a frame, see hjframe2d.h: grids below one of constant coefficients, whose walls lie less than a spacing
    beyond the first and last points.

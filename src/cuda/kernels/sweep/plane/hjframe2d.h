@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Dictionaries of 2D stars whose points inside have one row, those on each side another one, and each corner its own */
 #pragma once
 

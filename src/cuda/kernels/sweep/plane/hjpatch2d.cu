@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D sweeps of small grids that begin with a correction or end with a restriction (hjpatch2d.cuh): which grids, and which shape of patch
    a grid gets.

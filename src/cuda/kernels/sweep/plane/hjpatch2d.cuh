@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A 2D sweep of a 5-point operator on a small grid: a block holds a patch of the grid, which overlaps others so far that what it writes is
    exact, in registers, 4 adjacent columns and some rows a lane. What crosses lanes in x goes by shuffle, in y through shared memory. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming, host side: which kernel runs, which strips and chunks its warps take, what the levels' coefficients are, and
    where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.

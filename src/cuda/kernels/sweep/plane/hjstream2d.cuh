@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along
    y; every level (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The 9-point kernels of 2D exact streaming. Decided here is which levels have registers left to work in place.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What 2D sweeps have to do with the next coarser grid (HJCoarser), in strips of whole 128 columns: a correction that is interpolated where
    x is read, and a residual that is restricted where it is made.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming with a dictionary of rows. Rows that differ from the most frequent one, the base row, in the inverse diagonal
    alone take its coefficients, which are kernel parameters: only b is scaled by each point's own, where the first level reads it. Points

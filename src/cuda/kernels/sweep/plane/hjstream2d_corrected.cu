@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The 5-point kernels of 2D exact streaming that add an interpolated correction to x, or restrict the residual of their result: of the
    numbers of subiterations that PCHJMG takes by itself; the first one from a zero guess is no level. They have as many rows in flight as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming with a dictionary of several rows: where strips are cut into chunks, so that all chunks cost about the same. A row of
    points that looks its coefficients up costs three times as much as one with the base row, and all of a wave wait for its slowest warp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming of 5-point operators whose points inside have one row, those on each side another one, and each corner its own: grids
    below one of constant coefficients, whose walls lie less than a spacing beyond the first and last points. Inner strips run as those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Kernels of 2D exact streaming for dictionaries of a frame (hjstream2d_frame.cu), with a correction and with a restriction */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    2D exact streaming, 5-point star with one array per offset, or per upper offset where the matrix is symmetric, 9-point box with those,
    and the inverse diagonal. All arrays stream through shared memory. A point outside the domain has inverse diagonal 0 there, which keeps

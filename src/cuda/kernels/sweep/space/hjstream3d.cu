@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D exact streaming: which kernel takes a sweep, how sweeps are cut into columns of tiles, which planes of a column one set of
    coefficients serves, and how the planes are spread over the multiprocessors. All this is worked out once a geometry and kept;

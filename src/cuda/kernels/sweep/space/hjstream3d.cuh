@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the files of the 3D streaming family share: pieces, kernel arguments, small device helpers.
    A block streams along z through columns of tiles; hjstream3d.cu cuts the sweeps into pieces, the kernel files know how one is done.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D star, one coefficient array per offset (variable; symmetric: upper half), for devices without clusters and bulk copies: how a
    block streams one piece through two levels. A warp holds one row, a lane the points lane and lane + 32 of it. Planes of x and of the

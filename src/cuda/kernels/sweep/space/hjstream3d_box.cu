@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D box (27 points), dictionary of several rows: how a block streams one piece through two levels, each point by its own row from a
    table in shared memory. Every level reads a whole plane of values from shared memory and adds it to three planes of sums: it completes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D box (27 points), constant coefficients, two levels. Each warp marches alone through a tile of its own. A plane of values is spread
    to the neighbouring lanes once and adds to three planes of sums: it completes the one before, and begins the one after. Decides nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Warps that march alone along z: each streams a tile of its own, a column of points a lane, and exchanges nothing with other warps. What
    two of them read comes from the caches. Here is where such a warp reads and writes, not what it computes.

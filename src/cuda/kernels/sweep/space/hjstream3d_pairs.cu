@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D, coefficient arrays: two or three subiterations a launch. Decides how a grid is cut into columns of tiles and pieces of planes, and
    which operators take this; the kernels are in hjstream3d_pairsbox.cu and hjstream3d_pairsstar.cu.

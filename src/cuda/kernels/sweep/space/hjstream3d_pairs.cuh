@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D, coefficient arrays, ranks without neighbours: two subiterations a launch, of a star also three, so that coefficients come from memory
    once for all. What these kernels share. Decides nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Two subiterations a launch with arrays of a box, see hjstream3d_pairs.cuh. The 27 values of x around a thread's place are in registers;
    three planes are one run of instructions, so that none of these moves.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Two and three subiterations a launch with arrays of a star, see hjstream3d_pairs.cuh. Above its own point only the same column is read:
    the second subiteration of plane r - 1 follows the first of plane r at once, and so on.

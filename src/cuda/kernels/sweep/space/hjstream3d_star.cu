@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D star, dictionary: how a block streams one piece through 3 or 4 levels. A lane holds 2 points in x and R rows in y of two
    planes of each level; x neighbours come by shuffle, the first and last row of a warp through shared memory, read one step later, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    3D star, dictionary, one to three levels, where the memory is the limit: warps that march alone. Decides nothing about where pieces lie:
    hjstream3d.cu does.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the files of tiles in registers share: the list of tiles that have the main row alone, and how adjacent points are read and written.
    Decides no tile; seen by hjtile*.cu and by the table of families.

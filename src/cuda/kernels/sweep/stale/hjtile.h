@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Tiles in shared memory (hjtile.cu), for stale sweeps and, where they overlap enough, for exact ones of small grids.
 */

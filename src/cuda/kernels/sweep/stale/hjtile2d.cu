@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Stale 2D tiles, star with constant coefficients, up to 64 points in each direction: the whole tile in registers, see hjtile2d.cuh. Tiles
    that touch other rows are left to hjtile.cu.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What a tile in registers does, for hjtile2d.cu and hjtiles2d.cu: a lane holds 4 adjacent columns of a strip of 8 rows. What crosses lanes
    goes by shuffle; where a tile needs more than one warp the strips' first and last rows go through shared memory. What the ring holds does

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Stale tiles that are one line, of a 1D grid or of a 2D grid cut into tiles one point thin (a star with constant coefficients): a part of
    a warp holds a tile in registers, a lane 8 adjacent points; what crosses lanes goes by shuffle. What the ring holds does not change in a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Many stale cycles in one launch, where tiles are lines that are coupled along themselves alone: a block holds a whole line of the grid,
    all its tiles, in registers, a lane 8 adjacent points. After each cycle tiles give each other the points at their ends in shared memory;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Which tiles of a stale sweep have the main row at all their points: the families of tiles in registers do these, and leave the others to
    hjtile.cu. Made once for a geometry.

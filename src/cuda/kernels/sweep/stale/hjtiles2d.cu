@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Many stale cycles of 2D tiles in one launch, where all tiles are on the device at once, a warp each: x and b stay in registers (see
    hjtile2d.cuh). After each cycle a tile writes the points that its neighbours need to one of two arrays in turn, says so, waits for its

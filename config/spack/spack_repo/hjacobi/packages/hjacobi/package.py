@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 import os
 
 from spack_repo.builtin.build_systems.cuda import CudaPackage

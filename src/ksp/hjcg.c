@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   KSPHJCG: the conjugate gradients of KSPCG, with its vectors and sums in few passes over memory. A direction, its product and their sum
+   are one, iterate, residual and its norm another, both sums of a preconditioned residual a third. Decides when; passes are the backend's,
+   and what has none of them is KSPCG's own solve.
+*/
+#include "hjksp.h"
+#include "operator/hjvectors.h"
+
+typedef struct {
+  HJKSP     ksp;
+  PetscReal radius, target; /* what was set, as PETSc's type tells nobody; 0: nothing */
+  PetscReal objective;      /* at the end of the last solve, if that was here */
+  PetscBool here;
+  PetscErrorCode (*set_radius)(KSP, PetscReal); /* PETSc's; NULL where this version has none of it */
+  PetscErrorCode (*set_target)(KSP, PetscReal);
+  PetscErrorCode (*get_objective)(KSP, PetscReal *);
+  PetscErrorCode (*use_single_reduction)(KSP, PetscBool);
+} KSP_HJCG;
+
+#define HJ_SET_RADIUS       "KSPCGSetRadius_C"
+#define HJ_SET_TARGET       "KSPCGSetObjectiveTarget_C"
+#define HJ_GET_OBJECTIVE    "KSPCGGetObjFcn_C"
+#define HJ_SINGLE_REDUCTION "KSPCGUseSingleReduction_C"
+
+/* A solve. rz, pw: (r, z), with z = B r, and (p, A p), of the iteration before too */
+typedef struct {
+  KSP                   ksp;
+  Mat                   A; /* has the products of the system's matrix */
+  HJProducts           *products;
+  const HJCoefficients *a;
+  const HJKrylovOps    *ops;
+  PetscScalar          *ghost; /* of p */
+  Vec                   x, r, z, p;
+  PetscReal             rr, zz;
+  PetscScalar           rz, pw, rz_before, pw_before;
+  PetscBool             preconditioned; /* z, zz and rz are those of r */
+  PetscReal             objective;
+} HJCG;
+
+static PetscErrorCode KSPSolve_HJCG(KSP);
+
+/* The matrix with the products of the system's, as a stencil; NULL: there is none */
+static PetscErrorCode HJCGFindMatrix(KSP ksp, Mat *A)
+{
+  HJGetProducts get_products;
+  HJGetSystem   get_system;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, A, NULL));
+  PetscCall(PetscObjectQueryFunction((PetscObject)*A, HJ_GET_PRODUCTS, &get_products));
+  if (get_products) PetscFunctionReturn(PETSC_SUCCESS);
+  *A = NULL;
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, HJ_GET_SYSTEM, &get_system));
+  if (get_system) PetscCall((*get_system)(ksp->pc, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What multiplies; not where the backend of the vectors has no passes */
+static PetscErrorCode HJCGFindProducts(HJCG *cg)
+{
+  HJGetProducts get;
+  PetscBool     host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)cg->A, HJ_GET_PRODUCTS, &get));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)cg->r, &host, VECSEQ, VECMPI, ""));
+  if (!host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*get)(cg->A, cg->r, &cg->products, &cg->a));
+  cg->ops = cg->products->ops->krylov;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the solve is here; else KSPCG does it, and *why says so */
+static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char **why)
+{
+  PetscBool scaled = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *cg  = (HJCG){.ksp = ksp, .x = ksp->vec_sol, .r = ksp->work[0], .z = ksp->work[1], .p = ksp->work[2]};
+  *why = NULL;
+#if HJ_PC_MAY_SCALE
+  PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
+#endif
+  if (ksp->ops->solve != KSPSolve_HJCG) *why = "a single reduction";
+  else if (ksp->calc_sings) *why = "eigenvalues are computed";
+  else if (hj->radius != 0.0 || hj->target != 0.0) *why = "there is a radius or a target";
+  else if (ksp->transpose_solve) *why = "the system is transposed";
+  else if (scaled) *why = "the preconditioner scales by a diagonal";
+  else if (HJ_KSP_STOPS_AT_CURVATURE(ksp)) *why = "negative curvature converges";
+  if (*why) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCGFindMatrix(ksp, &cg->A));
+  if (cg->A) PetscCall(HJCGFindProducts(cg));
+  if (!cg->A) *why = "no stencil has the products of the matrix";
+  else if (!cg->ops) *why = "vectors lie where there are no passes for them";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCGSum(HJCG *cg, PetscMPIInt n, PetscScalar sums[])
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, n, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)cg->ksp)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = B r, and its sums */
+static PetscErrorCode HJCGPrecondition(HJCG *cg)
+{
+  PetscScalar sums[2];
+  HJVecArray  z, r;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(KSP_PCApply(cg->ksp, cg->r, cg->z));
+  PetscCall(VecGetLocalSize(cg->r, &n));
+  PetscCall(HJVecOpen(cg->products->ops, NULL, HJ_READ, cg->z, NULL, &z));
+  PetscCall(HJVecOpen(cg->products->ops, NULL, HJ_READ, cg->r, NULL, &r));
+  PetscCall(cg->ops->sums(n, z.used, r.used, sums));
+  PetscCall(HJVecClose(&r));
+  PetscCall(HJVecClose(&z));
+  PetscCall(PetscLogFlops(4.0 * n));
+  PetscCall(HJCGSum(cg, 2, sums));
+  cg->zz             = PetscRealPart(sums[0]);
+  cg->rz             = sums[1];
+  cg->preconditioned = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of the iteration's residual, 0 where none is asked for. Where it is no number the KSP has a reason afterwards */
+static PetscErrorCode HJCGNorm(HJCG *cg, PetscInt it, PetscReal *norm)
+{
+  KSP             ksp  = cg->ksp;
+  const PetscBool told = (PetscBool)(!it || ksp->chknorm <= it);
+
+  PetscFunctionBegin;
+  *norm = 0.0;
+  if (ksp->normtype == KSP_NORM_NATURAL || (ksp->normtype == KSP_NORM_PRECONDITIONED && told)) PetscCall(HJCGPrecondition(cg));
+  if (ksp->normtype == KSP_NORM_NATURAL) {
+    KSPCheckDot(ksp, cg->rz);
+    *norm = PetscSqrtReal(PetscAbsScalar(cg->rz));
+  } else if (ksp->normtype != KSP_NORM_NONE && told) {
+    *norm = PetscSqrtReal(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->zz : cg->rr);
+    KSPCheckNorm(ksp, *norm);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCGTest(HJCG *cg, PetscInt it)
+{
+  KSP       ksp = cg->ksp;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(HJCGNorm(cg, it, &norm));
+  if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  ksp->rnorm = norm;
+  PetscCall(KSPLogResidualHistory(ksp, norm));
+  PetscCall(KSPMonitor(ksp, it, norm));
+  PetscCall((*ksp->converged)(ksp, it, norm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner may have failed in set-up on this rank alone: all ranks see it by the first sum, which is no number then */
+static PetscErrorCode HJCGFlag(HJCG *cg)
+{
+  PetscScalar *r;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (cg->ksp->reason != KSP_DIVERGED_PC_FAILED) PetscFunctionReturn(PETSC_SUCCESS);
+  cg->ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscCall(VecGetLocalSize(cg->r, &n));
+  PetscCall(VecGetArrayWrite(cg->r, &r));
+  for (PetscInt i = 0; i < n; i++) r[i] = (PetscScalar)HUGE_VAL;
+  PetscCall(VecRestoreArrayWrite(cg->r, &r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual of the initial guess */
+static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
+{
+  KSP         ksp = cg->ksp;
+  PetscScalar dot[2];
+
+  PetscFunctionBegin;
+  ksp->its = 0;
+  if (ksp->guess_zero) PetscCall(VecCopy(ksp->vec_rhs, cg->r));
+  else PetscCall(MatResidual(cg->A, ksp->vec_rhs, cg->x, cg->r));
+  PetscCall(HJCGFlag(cg));
+  if (objective && !ksp->guess_zero) {
+    PetscCall(VecTDot(cg->r, cg->x, &dot[0]));
+    PetscCall(VecTDot(ksp->vec_rhs, cg->x, &dot[1]));
+    cg->objective = 0.5 * PetscRealPart(dot[0] - dot[1]);
+  }
+  if (ksp->normtype == KSP_NORM_UNPRECONDITIONED) {
+    PetscCall(VecNorm(cg->r, NORM_2, &cg->rr));
+    cg->rr *= cg->rr;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An end that is an error where the user wants it so */
+static PetscErrorCode HJCGDiverge(HJCG *cg, KSPConvergedReason reason)
+{
+  KSP         ksp  = cg->ksp;
+  const char *what = reason == KSP_DIVERGED_INDEFINITE_PC ? "preconditioner" : "matrix";
+
+  PetscFunctionBegin;
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+             "Diverged due to an indefinite %s: (r, z) %g after %g, (p, A p) %g after %g", what, (double)PetscRealPart(cg->rz),
+             (double)PetscRealPart(cg->rz_before), (double)PetscRealPart(cg->pw), (double)PetscRealPart(cg->pw_before));
+  PetscCall(PetscInfo(ksp, "Diverging due to an indefinite %s\n", what));
+  ksp->reason = reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool HJCGChangesSign(PetscScalar now, PetscScalar before)
+{
+  return (PetscBool)(PetscSign(PetscRealPart(now)) * PetscSign(PetscRealPart(before)) < 0.0);
+}
+
+/* p = z + beta p, and A p, which is in z afterwards */
+static PetscErrorCode HJCGDirection(HJCG *cg, PetscBool first)
+{
+  KSP ksp = cg->ksp;
+
+  PetscFunctionBegin;
+  cg->pw_before = cg->pw;
+  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first ? 0.0 : cg->rz / cg->rz_before, cg->z, cg->p, &cg->pw));
+  PetscCall(HJCGSum(cg, 1, &cg->pw));
+  cg->preconditioned = PETSC_FALSE;
+  KSPCheckDot(ksp, cg->pw);
+  if (cg->pw == 0.0 || (!first && HJCGChangesSign(cg->pw, cg->pw_before))) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += alpha p, r -= alpha A p */
+static PetscErrorCode HJCGUpdate(HJCG *cg)
+{
+  const HJBackendOps *ops   = cg->products->ops;
+  const PetscScalar   alpha = cg->rz / cg->pw;
+  PetscScalar         squares;
+  HJVecArray          x, r, p, w;
+  PetscInt            n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(cg->r, &n));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ_WRITE, cg->x, NULL, &x));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ_WRITE, cg->r, NULL, &r));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->p, NULL, &p));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->z, NULL, &w));
+  PetscCall(cg->ops->update(n, alpha, p.used, w.used, x.used, r.used, &squares));
+  PetscCall(HJVecClose(&w));
+  PetscCall(HJVecClose(&p));
+  PetscCall(HJVecClose(&r));
+  PetscCall(HJVecClose(&x));
+  PetscCall(PetscLogFlops(6.0 * n));
+  if (cg->ksp->normtype == KSP_NORM_UNPRECONDITIONED) PetscCall(HJCGSum(cg, 1, &squares));
+  cg->rr        = PetscRealPart(squares);
+  cg->rz_before = cg->rz;
+  cg->objective -= PetscRealPart(0.5 * alpha * cg->rz);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Up to the next iterate, unless the KSP has a reason */
+static PetscErrorCode HJCGIterate(HJCG *cg, PetscInt i)
+{
+  KSP ksp = cg->ksp;
+
+  PetscFunctionBegin;
+  if (!cg->preconditioned) PetscCall(HJCGPrecondition(cg));
+  KSPCheckDot(ksp, cg->rz);
+  ksp->its = i + 1;
+  if (cg->rz == 0.0) {
+    ksp->reason = KSP_CONVERGED_ATOL;
+    PetscCall(PetscInfo(ksp, "Converged, as (r, z) is 0\n"));
+  } else if (i && HJCGChangesSign(cg->rz, cg->rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
+  if (!ksp->reason) PetscCall(HJCGDirection(cg, (PetscBool)!i));
+  if (!ksp->reason) PetscCall(HJCGUpdate(cg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As with KSPCG there is one iteration where none is allowed */
+static PetscErrorCode HJCGSolve(HJCG *cg)
+{
+  KSP ksp = cg->ksp;
+
+  PetscFunctionBegin;
+  PetscCall(HJCGTest(cg, 0));
+  for (PetscInt i = 0; !ksp->reason; i++) {
+    if (i && i >= ksp->max_it) {
+      ksp->reason = KSP_DIVERGED_ITS;
+      break;
+    }
+    PetscCall(HJCGIterate(cg, i));
+    if (!ksp->reason) PetscCall(HJCGTest(cg, i + 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSolve_HJCG(KSP ksp)
+{
+  KSP_HJCG   *hj;
+  HJCG        cg;
+  const char *why;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall(HJCGFind(ksp, hj, &cg, &why));
+  hj->here = (PetscBool)!why;
+  if (why) {
+    PetscCall(PetscInfo(ksp, "Solved as by KSPCG: %s\n", why));
+    PetscCall((*hj->ksp.base.solve)(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscCalloc1(cg.products->ghosts.shell.size, &cg.ghost));
+  PetscCall(HJCGStart(&cg, (PetscBool)(hj->get_objective != NULL)));
+  PetscCall(HJCGSolve(&cg));
+  PetscCall(PetscFree(cg.ghost));
+  hj->objective = cg.objective;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPView_HJCG(KSP ksp, PetscViewer viewer)
+{
+  KSP_HJCG   *hj;
+  HJCG        cg;
+  const char *why;
+  PetscBool   ascii;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall((*hj->ksp.base.view)(ksp, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || ksp->setupstage == KSP_SETUP_NEW || !ksp->work) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJCGFind(ksp, hj, &cg, &why));
+  if (why) PetscCall(PetscViewerASCIIPrintf(viewer, "  as KSPCG: %s\n", why));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  vectors and sums are made in few passes over memory\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCGSetRadius_HJCG(KSP ksp, PetscReal radius)
+{
+  KSP_HJCG *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall((*hj->set_radius)(ksp, radius));
+  hj->radius = radius;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCGSetObjectiveTarget_HJCG(KSP ksp, PetscReal target)
+{
+  KSP_HJCG *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall((*hj->set_target)(ksp, target));
+  hj->target = target;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCGGetObjFcn_HJCG(KSP ksp, PetscReal *objective)
+{
+  KSP_HJCG *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  if (hj->here) *objective = hj->objective;
+  else PetscCall((*hj->get_objective)(ksp, objective));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's sets the solve, and the objective's function, which the variant has not */
+static PetscErrorCode KSPCGUseSingleReduction_HJCG(KSP ksp, PetscBool single)
+{
+  KSP_HJCG *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall((*hj->use_single_reduction)(ksp, single));
+  if (single) PetscFunctionReturn(PETSC_SUCCESS);
+  ksp->ops->solve = KSPSolve_HJCG;
+  if (hj->get_objective) PetscCall(PetscObjectComposeFunction((PetscObject)ksp, HJ_GET_OBJECTIVE, KSPCGGetObjFcn_HJCG));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   KSPHJCG - `KSPCG` with its vectors and sums in few passes over memory
+
+   Options Database Key:
+.  -ksp_cg_single_reduction    - the variant of `KSPCG` with one sum for all ranks in an iteration
+
+   Level: intermediate
+
+   Notes:
+   Iterates, norms, tests, monitors and reasons are those of `KSPCG`, to rounding. A search direction, its product with the matrix and their
+   sum are made in one pass, the iterate, the residual and its norm in another, so that an iteration reads and writes less memory. The
+   products are those of a `MATHJSTENCIL`, the matrix itself or the copy that `PCHJMG` keeps of an AIJ matrix; with these any
+   preconditioner serves.
+
+   With any other matrix it is `KSPCG`, as it is for vectors on a GPU, the computation of eigenvalues (`KSPSetComputeEigenvalues()`), a
+   single reduction, a radius, an objective's target, and transposed systems. `-ksp_view` says why.
+
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSP`, `KSPCG`, `KSPHJRICHARDSON`, `PCHJMG`, `PCHJACOBI`, `MATHJSTENCIL`
+M*/
+PetscErrorCode KSPCreate_HJCG(KSP ksp)
+{
+  const PetscObject o = (PetscObject)ksp;
+  KSP_HJCG         *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPCreate(ksp, KSPCG, sizeof(*hj), (HJKSP **)&hj));
+  PetscCall(PetscObjectQueryFunction(o, HJ_SET_RADIUS, &hj->set_radius));
+  PetscCall(PetscObjectQueryFunction(o, HJ_SET_TARGET, &hj->set_target));
+  PetscCall(PetscObjectQueryFunction(o, HJ_GET_OBJECTIVE, &hj->get_objective));
+  PetscCall(PetscObjectQueryFunction(o, HJ_SINGLE_REDUCTION, &hj->use_single_reduction));
+  if (hj->set_radius) PetscCall(PetscObjectComposeFunction(o, HJ_SET_RADIUS, KSPCGSetRadius_HJCG));
+  if (hj->set_target) PetscCall(PetscObjectComposeFunction(o, HJ_SET_TARGET, KSPCGSetObjectiveTarget_HJCG));
+  if (hj->get_objective) PetscCall(PetscObjectComposeFunction(o, HJ_GET_OBJECTIVE, KSPCGGetObjFcn_HJCG));
+  if (hj->use_single_reduction) PetscCall(PetscObjectComposeFunction(o, HJ_SINGLE_REDUCTION, KSPCGUseSingleReduction_HJCG));
+  ksp->ops->solve = KSPSolve_HJCG;
+  ksp->ops->view  = KSPView_HJCG;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   Rows that are a diagonal alone, in the outermost layers of a grid, as boundary points often have them: their unknowns are b / d, and what
+   is left is the matrix of the points inside. Finds the layers; decides nothing else.
+*/
+#pragma once
+
+#include "core/hjcoefficients.h"
+
+typedef struct {
+  PetscInt  layers[3][2]; /* outermost layers of the whole grid, on the low and the high side, that are known; the same on all ranks */
+  HJBox     domain;       /* the points in none of them, of all ranks, in local coordinates */
+  HJBox     inside;       /* those of this rank */
+  PetscBool any;          /* there are such layers, and each rank has points inside */
+  PetscBool kept;         /* rows inside have entries in their columns */
+} HJKnown;
+
+/* Collective. Of coefficients on the host */
+PETSC_INTERN PetscErrorCode HJKnownFind(MPI_Comm, const HJGrid *, const HJCoefficients *, HJKnown *);
+/* Whether two of them are the same layers */
+PETSC_INTERN PetscBool HJKnownSame(const HJKnown *, const HJKnown *);
+/* Collective. The rows of the points inside, without columns of others, as a stencil matrix on the DMDA of these points: a new one where *B
+   is NULL, else with new values; src/mat makes it */
+PETSC_INTERN PetscErrorCode HJMatCreateInside(Mat A, const HJKnown *, DM inner, Mat *B);

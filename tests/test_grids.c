@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ranks: 1 2 4 */
+/*
+   Grids as programs write them, solved by hjmg in as many iterations as those that the headline is measured on: boundary points that are
+   rows of the diagonal alone, of any value, with their columns dropped or kept, beside the points inside alone.
+*/
+#include "hjmgcase.h"
+
+typedef enum { INSIDE, DROPPED, KEPT } Rows;
+
+typedef struct {
+  PetscInt  dim, n; /* points in each direction, boundary rows not counted */
+  PetscBool smooth; /* a coefficient of its own at every point */
+  Rows      rows;
+  PetscReal identity; /* value of the rows that are a diagonal alone */
+} Case;
+
+static const char *CaseName(const Case *c)
+{
+  static const char *const rows[] = {"inside", "dropped", "kept"};
+  static char              name[96];
+
+  (void)PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %" PetscInt_FMT ", %s, %s, %g", c->dim, c->n,
+                      c->smooth ? "smooth" : "constant", rows[c->rows], (double)c->identity);
+  return name;
+}
+
+/* Whether a point is on the boundary; at counts from the wall, 0 */
+static PetscBool IsBoundary(const Case *c, const PetscInt at[3])
+{
+  for (int d = 0; d < c->dim; d++)
+    if (at[d] == 0 || at[d] == c->n + 1) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscInt CaseRow(const void *ctx, const PetscInt point[3], PETSC_UNUSED PetscInt salt, MatStencil col[27], PetscScalar v[27])
+{
+  const Case    *c     = (const Case *)ctx;
+  const PetscInt shift = c->rows == INSIDE ? 1 : 0, at[3] = {point[0] + shift, point[1] + shift, c->dim > 2 ? point[2] + shift : 0};
+  PetscInt       n = 1;
+
+  col[0] = (MatStencil){.i = point[0], .j = point[1], .k = point[2]};
+  v[0]   = IsBoundary(c, at) ? c->identity : 0;
+  for (int d = 0; d < c->dim && !IsBoundary(c, at); d++) {
+    for (int side = -1; side <= 1; side += 2) {
+      const PetscInt to[3] = {at[0] + (d == 0 ? side : 0), at[1] + (d == 1 ? side : 0), at[2] + (d == 2 ? side : 0)};
+      PetscReal      x[3], a = 1;
+
+      for (int e = 0; e < 3; e++) x[e] = 0.5 * (at[e] + to[e]) / (c->n + 1);
+      if (c->smooth) a = 1 + x[0] + x[1] * x[1] + x[0] * x[2];
+      v[0] += a;
+      if (IsBoundary(c, to) && c->rows != KEPT) continue;
+      col[n] = (MatStencil){.i = to[0] - shift, .j = to[1] - shift, .k = c->dim > 2 ? to[2] - shift : 0};
+      v[n++] = -a;
+    }
+  }
+  return n;
+}
+
+static PetscErrorCode CaseCreate(const Case *c, DM *da, Mat *A)
+{
+  const Problem grid = {c->dim,
+                        {c->n + (c->rows == INSIDE ? 0 : 2), c->n + (c->rows == INSIDE ? 0 : 2), 1},
+                        DIRICHLET,
+                        CONSTANT,
+                        PETSC_FALSE};
+  Problem       p    = grid;
+
+  PetscFunctionBegin;
+  if (c->dim > 2) p.n[2] = p.n[0];
+  PetscCall(ProblemDM(&p, da));
+  PetscCall(MatCreateHJStencil(*da, A));
+  PetscCall(FillRows(*da, CaseRow, c, 0, INSERT_VALUES, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that depend on the place alone; of boundary points the value times their diagonal */
+static PetscErrorCode CaseVector(const Case *c, DM da, PetscReal value, Vec b)
+{
+  const PetscInt shift = c->rows == INSIDE ? 1 : 0;
+  PetscScalar   *a;
+  PetscInt       s[3], w[3], m = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+  PetscCall(VecGetArray(b, &a));
+  for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
+    for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+      for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
+        const PetscInt at[3] = {i + shift, j + shift, c->dim > 2 ? k + shift : 0};
+
+        a[m++] = IsBoundary(c, at) ? value * c->identity
+                                   : 1 + PetscSinReal(9.0 * at[0] / (c->n + 1)) + ((7 * at[0] + 3 * at[1] + 5 * at[2]) % 11) / 11.0;
+      }
+    }
+  }
+  PetscCall(VecRestoreArray(b, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations to 1e-8, -1 where it does not converge; the true residual, as a share of b, and the largest distance of a boundary point's
+   unknown from value */
+static PetscErrorCode CaseSolve(const Case *c, KSPType type, PetscReal value, PetscInt *its, PetscReal *residual, PetscReal *distance)
+{
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, r;
+  PetscReal          norm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(c, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(CaseVector(c, da, value, b));
+  PetscCall(MakeKSP(A, type, 40, &ksp, &pc));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason <= 0) *its = -1;
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  *residual /= norm;
+  {
+    const PetscScalar *a;
+    PetscInt           s[3], w[3], m = 0;
+
+    *distance = 0;
+    PetscCall(DMDAGetCorners(da, &s[0], &s[1], &s[2], &w[0], &w[1], &w[2]));
+    PetscCall(VecGetArrayRead(x, &a));
+    for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
+      for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
+        for (PetscInt i = s[0]; i < s[0] + w[0]; i++, m++) {
+          const PetscInt at[3] = {i, j, k};
+
+          if (c->rows != INSIDE && IsBoundary(c, at)) *distance = PetscMax(*distance, PetscAbsScalar(a[m] - value));
+        }
+      }
+    }
+    PetscCall(VecRestoreArrayRead(x, &a));
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, distance, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  }
+  for (int i = 0; i < 3; i++) PetscCall(VecDestroy((Vec *[]){&b, &x, &r}[i]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many iterations as without boundary rows, whatever their value is */
+static PetscErrorCode TestBoundaryRows(PetscInt dim, PetscInt n, PetscBool smooth)
+{
+  static const PetscReal values[] = {1, 4, 1e-12, 1e12};
+
+  PetscFunctionBegin;
+  for (int t = 0; t < 3; t++) {
+    const KSPType type   = (const KSPType[]){KSPRICHARDSON, KSPCG, KSPGMRES}[t];
+    const Case    inside = {dim, n, smooth, INSIDE, 1};
+    PetscInt      want, its;
+    PetscReal     residual, distance;
+
+    PetscCall(CaseSolve(&inside, type, 0, &want, &residual, &distance));
+    for (Rows rows = DROPPED; rows <= KEPT; rows++) {
+      for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(values) && (rows == DROPPED || t != 1); v++) {
+        const Case c = {dim, n, smooth, rows, values[v]};
+
+        PetscCall(CaseSolve(&c, type, 0, &its, &residual, &distance));
+        PetscCall(HJTestOK((PetscBool)(its == want && residual < 1.1e-8 && distance == 0),
+                           "%s, %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " inside alone, residual %.1e", CaseName(&c), type, its,
+                           want, (double)residual));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With values on the boundary: they are taken at once, and the norm before the first cycle is that of the whole residual */
+static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
+{
+  PetscFunctionBegin;
+  for (Rows rows = DROPPED; rows <= KEPT; rows++) {
+    for (int t = 0; t < 2; t++) {
+      const KSPType type = (const KSPType[]){KSPRICHARDSON, KSPGMRES}[t];
+      const Case    c    = {dim, n, PETSC_FALSE, rows, 2.0};
+      PetscInt      its;
+      PetscReal     residual, distance;
+
+      PetscCall(CaseSolve(&c, type, 3.0, &its, &residual, &distance));
+      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 6 && residual < 1.1e-8 && distance < 1e-6),
+                         "%s, %s, 3 on the boundary: %" PetscInt_FMT " iterations, residual %.1e, distance %.1e", CaseName(&c), type, its,
+                         (double)residual, (double)distance));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscMPIInt size;
+  PetscBool   cuda = PETSC_FALSE;
+  int         failed;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(GetSizeAndDevice(&size, &cuda));
+  if (!cuda) { /* whose kernels have not had boundary rows left out */
+    PetscCall(TestBoundaryRows(2, 63, PETSC_FALSE));
+    PetscCall(TestBoundaryRows(2, 65, PETSC_TRUE));
+    PetscCall(TestBoundaryRows(3, 15, PETSC_FALSE));
+    PetscCall(TestBoundaryRows(3, 17, PETSC_TRUE));
+  }
+  PetscCall(TestValues(2, 63));
+  PetscCall(TestValues(3, 15));
+  failed = HJTestDone();
+  PetscCall(PetscFinalize());
+  return failed;
+}
