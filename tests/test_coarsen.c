@@ -473,23 +473,24 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
 static const struct {
   Diffusion p;
   PetscInt  its, levels;
+  PetscInt  host; /* iterations on the CPU, which leaves out boundary rows and sees walls; 0: the same */
 } solves[] = {
-  {{2, {64, 64, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 2},      {{2, {100, 100, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3},
-  {{2, {127, 127, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3},    {{2, {128, 128, 1}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},
-  {{2, {101, 103, 1}, {1, 1, 1}, AROUND, PETSC_FALSE}, 4, 3},  {{2, {64, 81, 1}, {1, 1, 1}, ROWS, PETSC_FALSE}, 5, 3},
-  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 4},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3},
-  {{3, {32, 32, 32}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3},     {{3, {50, 50, 50}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 4},
-  {{3, {21, 22, 23}, {1, 1, 1}, AROUND, PETSC_FALSE}, 5, 3},   {{1, {1000, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 5},
-  {{1, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{1, {2, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},
-  {{2, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1},        {{2, {513, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},
-  {{3, {3, 1, 1000}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},     {{3, {1, 64, 64}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1},
-  {{2, {64, 70, 1}, {1, 1, 1}, MIRRORED, PETSC_FALSE}, 6, 3},  {{2, {66, 65, 1}, {1, 1e4, 1}, MIRRORED, PETSC_FALSE}, 4, 4},
-  {{2, {129, 129, 1}, {2.6, 1, 1}, ZERO, PETSC_FALSE}, 4, 3},  {{2, {129, 129, 1}, {1, 100, 1}, ZERO, PETSC_FALSE}, 3, 5},
-  {{2, {129, 129, 1}, {1e4, 1, 1}, FLUX, PETSC_FALSE}, 4, 9},  {{2, {128, 100, 1}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 3, 7},
-  {{2, {128, 100, 1}, {1, 1e6, 1}, FLUX, PETSC_FALSE}, 3, 9},  {{2, {65, 51, 1}, {1e6, 1, 1}, AROUND, PETSC_FALSE}, 3, 8},
-  {{2, {65, 64, 1}, {1e-6, 1, 1}, ROWS, PETSC_FALSE}, 4, 6},   {{3, {33, 33, 33}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 6},
-  {{3, {32, 32, 32}, {1, 100, 1}, ZERO, PETSC_FALSE}, 4, 5},   {{3, {33, 32, 31}, {1, 1, 1e6}, FLUX, PETSC_FALSE}, 4, 6},
-  {{3, {33, 33, 33}, {1e6, 1e6, 1}, ZERO, PETSC_FALSE}, 5, 6}, {{3, {33, 33, 33}, {1, 1e3, 1e6}, ZERO, PETSC_FALSE}, 4, 6},
+  {{2, {64, 64, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 2, 0},      {{2, {100, 100, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3, 0},
+  {{2, {127, 127, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 3, 0},    {{2, {128, 128, 1}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3, 0},
+  {{2, {101, 103, 1}, {1, 1, 1}, AROUND, PETSC_FALSE}, 4, 3, 0},  {{2, {64, 81, 1}, {1, 1, 1}, ROWS, PETSC_FALSE}, 5, 3, 4},
+  {{2, {1000, 10, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 4, 0},    {{3, {31, 31, 31}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 3, 0},
+  {{3, {32, 32, 32}, {1, 1, 1}, FLUX, PETSC_FALSE}, 5, 3, 0},     {{3, {50, 50, 50}, {1, 1, 1}, ZERO, PETSC_FALSE}, 5, 4, 0},
+  {{3, {21, 22, 23}, {1, 1, 1}, AROUND, PETSC_FALSE}, 5, 3, 0},   {{1, {1000, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 4, 5, 0},
+  {{1, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1, 0},        {{1, {2, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1, 0},
+  {{2, {1, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 1, 1, 0},        {{2, {513, 1, 1}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1, 0},
+  {{3, {3, 1, 1000}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1, 0},     {{3, {1, 64, 64}, {1, 1, 1}, ZERO, PETSC_FALSE}, 3, 1, 0},
+  {{2, {64, 70, 1}, {1, 1, 1}, MIRRORED, PETSC_FALSE}, 6, 3, 4},  {{2, {66, 65, 1}, {1, 1e4, 1}, MIRRORED, PETSC_FALSE}, 4, 4, 0},
+  {{2, {129, 129, 1}, {2.6, 1, 1}, ZERO, PETSC_FALSE}, 4, 3, 0},  {{2, {129, 129, 1}, {1, 100, 1}, ZERO, PETSC_FALSE}, 3, 5, 0},
+  {{2, {129, 129, 1}, {1e4, 1, 1}, FLUX, PETSC_FALSE}, 4, 9, 0},  {{2, {128, 100, 1}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 3, 7, 0},
+  {{2, {128, 100, 1}, {1, 1e6, 1}, FLUX, PETSC_FALSE}, 3, 9, 0},  {{2, {65, 51, 1}, {1e6, 1, 1}, AROUND, PETSC_FALSE}, 3, 8, 0},
+  {{2, {65, 64, 1}, {1e-6, 1, 1}, ROWS, PETSC_FALSE}, 4, 6, 3},   {{3, {33, 33, 33}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 6, 0},
+  {{3, {32, 32, 32}, {1, 100, 1}, ZERO, PETSC_FALSE}, 4, 5, 0},   {{3, {33, 32, 31}, {1, 1, 1e6}, FLUX, PETSC_FALSE}, 4, 6, 0},
+  {{3, {33, 33, 33}, {1e6, 1e6, 1}, ZERO, PETSC_FALSE}, 5, 6, 0}, {{3, {33, 33, 33}, {1, 1e3, 1e6}, ZERO, PETSC_FALSE}, 4, 6, 0},
 };
 
 static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt *levels, PetscReal *residual)
@@ -542,21 +543,21 @@ static PetscErrorCode TestSolves(void)
   PetscCall(CaseOnGPU(&gpu));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
-    const Diffusion *p = &solves[i].p;
+    const Diffusion *p        = &solves[i].p;
+    const PetscInt   expected = !gpu && solves[i].host ? solves[i].host : solves[i].its;
     PetscInt         its, levels;
     PetscReal        residual;
     PetscBool        good;
 
     if (p->n[0] * p->n[1] * p->n[2] < 64 && size > 1) continue;
     PetscCall(SolveDiffusion(p, &its, &levels, &residual));
-    if (gpu && size == 1)
-      good = (PetscBool)(levels <= solves[i].levels && its <= solves[i].its); /* the coarsest grid is solved to the end */
-    else if (gpu && levels == solves[i].levels) good = (PetscBool)(its == solves[i].its || its == solves[i].its - 1); /* gathered on one */
-    else good = (PetscBool)(levels == solves[i].levels ? its == solves[i].its : size > 1 && levels < solves[i].levels && its < 40);
+    if (gpu && size == 1) good = (PetscBool)(levels <= solves[i].levels && its <= expected); /* the coarsest grid is solved to the end */
+    else if (gpu && levels == solves[i].levels) good = (PetscBool)(its == expected || its == expected - 1); /* gathered on one */
+    else good = (PetscBool)(levels == solves[i].levels ? its == expected : size > 1 && levels < solves[i].levels && its < 40);
     PetscCall(HJTestOK((PetscBool)(good && residual < 1e-6),
                        "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT
                        ", residual %g",
-                       DiffusionName(p), its, levels, solves[i].its, solves[i].levels, (double)residual));
+                       DiffusionName(p), its, levels, expected, solves[i].levels, (double)residual));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
