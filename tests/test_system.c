@@ -243,6 +243,57 @@ static PetscErrorCode TestBound(const System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Components of which one follows from the other do not make a matrix as unsymmetric as convection does: the schedule stays */
+static PetscErrorCode TestTriangular(void)
+{
+  const System s = {2, {16, 16, 1}, 2, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, SYSTEM_ROW, SYSTEM_ALONE};
+  DM           da;
+  Mat          A;
+  PC           pc;
+  PetscInt     w[2], lo[2];
+  PetscBool    holds[2];
+
+  PetscFunctionBegin;
+  PetscCall(SystemDM(&s, 2, MATAIJ, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], NULL, &w[0], &w[1], NULL));
+  for (int i = 0; i < 2; i++) { /* i: entries the other way too, of the other sign at either end */
+    PetscCall(MatZeroEntries(A));
+    for (PetscInt p = 0; p < w[0] * w[1]; p++) {
+      const MatStencil  here  = {.i = lo[0] + p % w[0], .j = lo[1] + p / w[0]};
+      const PetscScalar lap[] = {-1, -1, 4.5, -1, -1}, push[] = {2, -2};
+
+      for (PetscInt c = 0; c < 2; c++) {
+        MatStencil row = here, col[5], other[2];
+
+        row.c = c;
+        for (int e = 0; e < 5; e++) {
+          col[e] = row;
+          col[e].i += e == 1 ? -1 : e == 3 ? 1 : 0;
+          col[e].j += e == 0 ? -1 : e == 4 ? 1 : 0;
+          if (col[e].i < 0 || col[e].i > 15 || col[e].j < 0 || col[e].j > 15) col[e].i = -1;
+        }
+        PetscCall(MatSetValuesStencil(A, 1, &row, 5, col, lap, ADD_VALUES));
+        other[0]   = col[1];
+        other[1]   = col[3];
+        other[0].c = other[1].c = 1 - c;
+        if (!c || i) PetscCall(MatSetValuesStencil(A, 1, &row, 2, other, push, ADD_VALUES));
+      }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(NewPC(A, da, 4, &pc));
+    PetscCall(PCSetUp(pc));
+    PetscCall(ViewHolds(pc, i ? "schedule: jacobi" : "schedule: chebyshev4, k = 4", &holds[i]));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(HJTestOK(holds[0], "one component follows from the other: the schedule stays"));
+  PetscCall(HJTestOK(holds[1], "each turns the other: it does not"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A block without an inverse ends as with PCPBJACOBI, for arrays and dictionaries */
 static PetscErrorCode TestSingular(SystemKind kind)
 {
@@ -354,6 +405,7 @@ int main(int argc, char **argv)
   PetscCall(TestSingular(SYSTEM_ARRAYS));
   PetscCall(TestSingular(SYSTEM_ROW));
   PetscCall(TestRefresh());
+  PetscCall(TestTriangular());
   {
     const int code = HJTestDone();
 

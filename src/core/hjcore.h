@@ -144,7 +144,7 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours, by rows:
 
      dictionary:  x <- x + w (D^-1 b - x - sum (D^-1 A)_o x_o),   entries in rows
-     variable:    x <- x + w (D^-1 (b - sum A_o x_o) - x),        entries in array
+     variable:    x <- x + w (D^-1 (b - sum A_o x_o) - x),        entries in values
 */
 typedef struct {
   PetscInt           dim;
@@ -160,17 +160,17 @@ typedef struct {
   PetscScalar   *dinv_rows; /* [nrows] inverse diagonal */
   unsigned char *index;     /* [box] row of each point */
   /* [box] each, from slot 1 on; HJ_SYMMETRIC: NULL where HJShapeIsUpper() is false */
-  PetscScalar  *value[HJ_MAX_SLOTS];
-  PetscBool     in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
-  PetscScalar  *dinv;           /* [box] inverse diagonal */
-  PetscReal     gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
-  PetscInt      zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
-  PetscInt      dof;            /* several unknowns a point: more than 1, and what follows is used in place of value and dinv */
-  PetscInt      ninverse, nentries;
-  HJEntry      *entry;        /* [nentries] */
-  PetscScalar **array;        /* variable: [nentries][box] */
-  PetscScalar  *blocks;       /* dictionary: [nrows][slots of a box][dof][dof] of A as it is */
-  char          singular[96]; /* which point has a block of the diagonal that has no inverse; empty: none */
+  PetscScalar *value[HJ_MAX_SLOTS];
+  PetscBool    in_place;       /* value[] are arrays of the matrix, see HJStencilCreateInPlace() */
+  PetscScalar *dinv;           /* [box] inverse diagonal */
+  PetscReal    gershgorin;     /* max over all rows of sum |a_ij| / |a_ii|, collective */
+  PetscInt     zero_diagonals; /* rows with a zero or missing diagonal, all ranks */
+  PetscInt     dof;            /* several unknowns a point: more than 1, and what follows is used in place of value and dinv */
+  PetscInt     ninverse, nentries;
+  HJEntry     *entry;        /* [nentries] */
+  PetscScalar *values;       /* variable: [lines of box][nentries][points of a line] */
+  PetscScalar *blocks;       /* dictionary: [nrows][slots of a box][dof][dof] of A as it is */
+  char         singular[96]; /* which point has a block of the diagonal that has no inverse; empty: none */
 } HJStencil;
 
 /* Whether arrays hold the coefficients of a slot, and not those of the opposite one at the neighbour */
@@ -189,6 +189,14 @@ static inline const PetscScalar *HJStencilArray(const HJStencil *st, PetscInt sl
   HJShapeOffset(st->dim, st->shape, slot, off);
   *shift = ((PetscCount)off[2] * HJBoxWidth(&st->box, 1) + off[1]) * HJBoxWidth(&st->box, 0) + off[0];
   return st->value[HJShapeOpposite(st->dim, st->shape, slot)];
+}
+
+/* The values of an entry, several unknowns a point, from a place in box on to the end of its line */
+static inline PetscScalar *HJStencilValues(const HJStencil *st, PetscInt entry, PetscCount at)
+{
+  const PetscInt n = HJBoxWidth(&st->box, 0);
+
+  return st->values + (at / n * st->nentries + entry) * n + at % n;
 }
 
 /* What a subiteration multiplies by: the inverse of a diagonal entry, 1 where that is zero or missing, as with PCJACOBI. The division by 1

@@ -509,10 +509,11 @@ static PetscInt HJHostBlockWidth(const HJBox *write, int d, PetscInt want)
 static PetscErrorCode HJHostExact(HJHost *h, const HJSweep *s)
 {
   const PetscInt k = s->count, tdim = h->tdim, dim = h->st.dim;
-  const PetscInt points = (PetscInt)(h->cache * (h->st.storage == HJ_DICTIONARY ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE)) /
-                          (4 * k * h->st.dof); /* three planes of each level, and b */
-  const PetscInt nx = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
-  const PetscInt nt = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
+  /* Values of several unknowns a point are a stream that stays in no cache */
+  const PetscInt cache  = h->st.storage == HJ_DICTIONARY || h->st.dof > 1 ? HJ_HOST_CACHE : HJ_HOST_CACHE_VARIABLE;
+  const PetscInt points = (PetscInt)(h->cache * cache) / (4 * k * h->st.dof); /* three planes of each level, and b */
+  const PetscInt nx     = HJHostBlockWidth(&s->write, 0, dim == 1 ? HJ_HOST_WIDTH_1D : dim == 2 ? points : HJ_HOST_WIDTH_3D);
+  const PetscInt nt     = HJHostBlockWidth(&s->write, tdim, PetscMax(points / (nx + 2 * k) - 2 * k, 2 * k));
 
   PetscFunctionBegin;
   PetscCall(HJHostFillTable(h, s));

@@ -167,7 +167,7 @@ static void HJHostSystemResidual(const HJHost *h, const HJHostRow *line, PetscCo
       const PetscInt entry = p->first + e;
 
       h->terms[e]   = line->x[h->line[entry]] + st->entry[entry].column * line->xnext + h->side[entry];
-      h->factors[e] = st->array[entry] + at;
+      h->factors[e] = HJStencilValues(st, entry, at);
     }
     h->kernels->sum_less(line->n, p->n, h->factors, h->terms, line->b + c * line->bnext, sums + c * line->n);
   }
@@ -183,9 +183,9 @@ void HJHostSystemVariable(const HJHost *h, const HJHostRow *line, PetscCount at,
     const HJHostComponent *p = &h->component[c];
     HJHostRow              r = HJHostSystemRow(line, c, 0, line->n, zero);
 
-    r.dinv = st->array[p->inverse] + at;
+    r.dinv = HJStencilValues(st, p->inverse, at);
     if (p->alone >= 0) {
-      for (PetscInt e = 0; e < p->n; e++) r.v[e] = st->array[p->first + e] + at;
+      for (PetscInt e = 0; e < p->n; e++) r.v[e] = HJStencilValues(st, p->first + e, at);
       (zero ? h->kernels->variable_zero : h->kernels->variable[p->alone][st->dim - 1])(&r);
       continue;
     }
@@ -194,7 +194,7 @@ void HJHostSystemVariable(const HJHost *h, const HJHostRow *line, PetscCount at,
     for (PetscInt e = 0; e < p->ninverse; e++) {
       const PetscInt column = st->entry[p->inverse + e].column;
 
-      h->factors[e] = st->array[p->inverse + e] + at;
+      h->factors[e] = HJStencilValues(st, p->inverse + e, at);
       h->terms[e]   = zero ? line->b + column * line->bnext : sums + column * line->n;
     }
     h->kernels->sum_relaxed(r.n, p->ninverse, h->factors, h->terms, r.w, zero ? NULL : r.x[4], r.y);

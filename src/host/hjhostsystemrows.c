@@ -20,7 +20,7 @@ typedef struct {
 
 static inline PetscScalar HJSystemEntry(const HJStencil *st, PetscInt e, PetscCount at)
 {
-  return st->storage == HJ_DICTIONARY ? st->rows[(PetscCount)st->index[at] * st->nentries + e] : st->array[e][at];
+  return st->storage == HJ_DICTIONARY ? st->rows[(PetscCount)st->index[at] * st->nentries + e] : *HJStencilValues(st, e, at);
 }
 
 static void HJSystemInverse(const HJStencil *st, PetscCount at, PetscScalar *inverse)
@@ -49,7 +49,7 @@ static void HJSystemBlock(const HJSystemRows *a, PetscInt slot, PetscCount at, P
   for (PetscInt i = a->first[slot]; i < a->first[slot + 1]; i++) {
     const HJEntry *e = &st->entry[a->order[i]];
 
-    block[e->row * st->dof + e->column] = st->array[a->order[i]][at];
+    block[e->row * st->dof + e->column] = *HJStencilValues(st, a->order[i], at);
   }
 }
 
@@ -86,6 +86,18 @@ static PetscErrorCode HJSystemRowsDestroy(HJSystemRows *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   a_cd - a_dc of two components, after a scaling of one of them that makes the two as large as each other. It would change no eigenvalue:
+   where one of them is 0, or both are of one sign, the two alone turn none from the real axis
+*/
+static inline PetscScalar HJSystemBalanced(PetscScalar a, PetscScalar that)
+{
+  const PetscReal size = PetscAbsScalar(a) > 0.0 ? PetscSqrtReal(PetscAbsScalar(a)) * PetscSqrtReal(PetscAbsScalar(that)) : 0.0;
+
+  if ((a > 0.0) == (that > 0.0)) return 0.0;
+  return a > 0.0 ? 2.0 * size : -2.0 * size;
+}
+
 /* Whether a point's row of one component is its diagonal alone */
 static PetscBool HJSystemIsAlone(const HJSystemRows *a, PetscCount at, PetscInt c)
 {
@@ -113,7 +125,8 @@ static void HJSystemDifference(const HJSystemRows *a, PetscInt slot, PetscCount 
       PetscScalar    *v    = &own[c * dof + d];
       const PetscReal that = other[d * dof + c];
 
-      if ((*v == 0.0 && that != 0.0 && HJSystemIsAlone(a, at, c)) || (that == 0.0 && *v != 0.0 && HJSystemIsAlone(a, to, d))) *v = 0.0;
+      if (c != d) *v = HJSystemBalanced(*v, that);
+      else if ((*v == 0.0 && that != 0.0 && HJSystemIsAlone(a, at, c)) || (that == 0.0 && *v != 0.0 && HJSystemIsAlone(a, to, d))) *v = 0.0;
       else *v -= that;
     }
   }
@@ -157,14 +170,15 @@ static void HJSystemEntries(const HJSystemRows *a, PetscInt slot, PetscInt c, Pe
   const HJStencil   *st    = &a->h->st;
   const PetscInt     own   = a->at[(slot * st->dof + c) * st->dof + d];
   const PetscInt     other = a->at[(HJShapeOpposite(st->dim, st->shape, slot) * st->dof + d) * st->dof + c];
-  const PetscScalar *there = other < 0 || !a->skew ? NULL : st->array[other] + to;
+  const PetscScalar *there = other < 0 || !a->skew ? NULL : HJStencilValues(st, other, to);
 
   if (own < 0) memset(v, 0, n * sizeof(*v));
-  else memcpy(v, st->array[own] + at, n * sizeof(*v));
+  else memcpy(v, HJStencilValues(st, own, at), n * sizeof(*v));
   for (PetscInt i = 0; i < n && a->skew; i++) {
     const PetscScalar that = there ? there[i] : 0.0;
 
-    if ((v[i] == 0.0 && that != 0.0 && HJSystemIsAlone(a, at + i, c)) || (that == 0.0 && v[i] != 0.0 && HJSystemIsAlone(a, to + i, d)))
+    if (c != d) v[i] = HJSystemBalanced(v[i], that);
+    else if ((v[i] == 0.0 && that != 0.0 && HJSystemIsAlone(a, at + i, c)) || (that == 0.0 && v[i] != 0.0 && HJSystemIsAlone(a, to + i, d)))
       v[i] = 0.0;
     else v[i] -= that;
   }
@@ -184,7 +198,7 @@ static void HJSystemAddNeighbors(const HJSystemRows *a, PetscInt slot, PetscCoun
       if (a->at[(slot * dof + l) * dof + d] < 0 && (!a->skew || a->at[(opposite * dof + d) * dof + l] < 0)) continue;
       HJSystemEntries(a, slot, l, d, at, to, n, v);
       for (PetscInt e = 0; e < st->ninverse; e++) {
-        const PetscScalar *restrict inverse = st->array[e] + at;
+        const PetscScalar *restrict inverse = HJStencilValues(st, e, at);
         PetscScalar *restrict block         = a->blocks + (st->entry[e].row * dof + d) * HJ_CHUNK;
 
         if (st->entry[e].column != l) continue;

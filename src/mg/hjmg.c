@@ -234,6 +234,8 @@ static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
    Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
    grids.
 
+   Of several unknowns a point it is bilinear, and `PC_HJMG_TRANSFER_OPERATOR` is an error.
+
 .seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
 @*/
 PetscErrorCode PCHJMGSetTransfer(PC pc, PCHJMGTransfer transfer)

@@ -240,7 +240,9 @@ PETSC_INTERN PetscErrorCode HJBoundBegin(HJOperator *, PetscCount slab, PetscSca
 PETSC_INTERN PetscErrorCode HJBoundEnd(HJOperator *, HJBound *);
 /*
    Collective. A guaranteed bound of the spectral radius of D^-1 (A - A^T) / 2, and so, for a positive diagonal, of the imaginary parts of
-   the eigenvalues of D^-1 A. Points whose row is a diagonal alone are left out: others' columns that lead there change no eigenvalue
+   the eigenvalues of D^-1 A. Points whose row is a diagonal alone are left out: others' columns that lead there change no eigenvalue.
+   Of several unknowns a point it is an estimate: two components count as if one of them were scaled to be as strongly coupled to the other
+   as that is to it, at each point by itself
 */
 PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
 /* Collective. HJDiagonalInverse() of A's diagonal, and how many entries of it are zero on all ranks */

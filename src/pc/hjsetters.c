@@ -673,7 +673,8 @@ static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
    [emin, emax], and at most 1024; `PetscInfo()` says where more were needed. `PCHJacobiGetK()` and `PCHJacobiGetEigenvalues()` give what
    was found.
 
-   Eigenvalues of 0 (Neumann or periodic boundaries) are left out: their part of the error stays as it is.
+   Eigenvalues of 0 (Neumann or periodic boundaries) are left out: their part of the error stays as it is. Where a point has several
+   unknowns such cycles run through `MatMult()`, and D is the diagonal.
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetReduction()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetK()`, `PCHJacobiSetSchedule()`
 @*/

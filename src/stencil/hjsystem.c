@@ -334,7 +334,7 @@ static PetscErrorCode HJSystemFillVisit(const HJBlockRow *row, void *ctx)
   for (PetscInt e = 0; e < st->nentries; e++) {
     const HJEntry *entry = &st->entry[e];
 
-    st->array[e][to] = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+    *HJStencilValues(st, e, to) = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -355,21 +355,27 @@ static void HJSystemCloseBlock(const HJSystem *s, unsigned char *present)
 /* Arrays of the entries that are present. Collective */
 static PetscErrorCode HJSystemFillArrays(HJRows *rows, HJSystem *s, HJStencil *st)
 {
-  PetscSF sf;
+  const PetscInt   n    = HJBoxWidth(&st->box, 0);
+  const PetscCount size = HJBoxSize(&st->box);
+  PetscScalar     *array;
+  PetscSF          sf;
 
   PetscFunctionBegin;
   st->storage = HJ_VARIABLE;
   HJSystemCloseBlock(s, s->present);
   PetscCall(HJSystemSetEntries(s, st, s->present));
-  PetscCall(PetscMalloc1(st->nentries, &st->array));
-  for (PetscInt e = 0; e < st->nentries; e++) PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->array[e]));
+  PetscCall(PetscMalloc1(st->nentries * size, &st->values));
   s->st = st;
   PetscCall(HJRowsForEachBlock(rows, HJSystemFillVisit, s));
   PetscCall(HJPadCreate(rows, st, &sf));
+  PetscCall(PetscMalloc1(sf ? size : 0, &array));
   for (PetscInt e = 0; e < st->nentries && sf; e++) {
-    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, st->array[e], st->array[e], MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, st->array[e], st->array[e], MPI_REPLACE));
+    for (PetscCount line = 0; line < size; line += n) PetscCall(PetscArraycpy(array + line, HJStencilValues(st, e, line), n));
+    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, array, array, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, array, array, MPI_REPLACE));
+    for (PetscCount line = 0; line < size; line += n) PetscCall(PetscArraycpy(HJStencilValues(st, e, line), array + line, n));
   }
+  PetscCall(PetscFree(array));
   PetscCall(PetscSFDestroy(&sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -428,8 +434,7 @@ PetscErrorCode HJSystemCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, HJ
 PetscErrorCode HJSystemFree(HJStencil *st)
 {
   PetscFunctionBegin;
-  for (PetscInt e = 0; e < st->nentries && st->array; e++) PetscCall(PetscFree(st->array[e]));
-  PetscCall(PetscFree(st->array));
+  PetscCall(PetscFree(st->values));
   PetscCall(PetscFree(st->entry));
   PetscCall(PetscFree(st->blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
