@@ -393,7 +393,7 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
   if (!HJPointInside(&couplings->inner, i, j, k) || HJFineRowIsDiagonal(rows, &r)) return;
   for (int d = 0; d < 3; d++) {
     for (int side = -1; side <= 1 && couplings->step[d]; side += 2) {
-      const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0};
+      const int p[3] = {d == 0 ? side : 0, d == 1 ? side : 0, d == 2 ? side : 0}, back[3] = {-p[0], -p[1], -p[2]};
       PetscReal own, other;
 
       if (!HJPointInside(&couplings->inner, i + p[0], j + p[1], k + p[2])) continue;
@@ -401,7 +401,7 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
       if (!walls && (!(own > 0.0) || !(other > 0.0))) continue;
       r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
       if (!(own > 0.0) || !(other > 0.0)) {
-        HJJumpTakeWall(couplings, rows, &r, (const int[]){-p[0], -p[1], -p[2]}, own, other, 1, jump);
+        HJJumpTakeWall(couplings, rows, &r, back, own, other, 1, jump);
         continue;
       }
       if (a != rows && HJFineRowIsDiagonal(rows, &r)) continue;
