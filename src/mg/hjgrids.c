@@ -346,11 +346,23 @@ static PetscErrorCode HJMGHasOneRow(const HJMGLevel *level, PetscBool *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether interpolation of a level need not follow its rows */
+static PetscErrorCode HJMGIsBilinear(PC_HJMG *mg, HJMGLevel *level, PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = (PetscBool)(mg->transfer == PC_HJMG_TRANSFER_BILINEAR || mg->stars); /* stars are of the finest grid, of which all others come */
+  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindSkew(mg, level));
+  if (level->flows) *is = PETSC_FALSE;
+  else if (!mg->stars && mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The interpolation of a level: made where it is not there, its coefficients from the values that its matrix has now */
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
   HJSetInterpolation set;
-  PetscBool          symmetric, one = PETSC_FALSE;
+  PetscBool          symmetric, as_symmetric, bilinear;
   PetscReal          limit = HJ_MG_JUMP;
   HJJump             jump;
 
@@ -364,16 +376,15 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->jump         = -1.0;
   level->rough        = 0.0;
   if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
-  if (mg->stars) one = PETSC_TRUE; /* of the finest grid, of which all others come */
-  else if (mg->transfer == PC_HJMG_TRANSFER_AUTO) PetscCall(HJMGHasOneRow(level, &one));
-  if (mg->transfer != PC_HJMG_TRANSFER_BILINEAR) PetscCall(HJMGFindSkew(mg, level));
-  if (mg->transfer == PC_HJMG_TRANSFER_BILINEAR || (one && !level->flows)) {
+  PetscCall(HJMGIsBilinear(mg, level, &bilinear));
+  if (bilinear) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
+  symmetric = as_symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
+  if (level->flows) as_symmetric = PETSC_TRUE;
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity || level->flows) limit = -1.0; /* always */
-  PetscCall((*set)(level->P, level->A, (PetscBool)(symmetric || level->flows), limit, &jump));
+  PetscCall((*set)(level->P, level->A, as_symmetric, limit, &jump));
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
