@@ -11,7 +11,7 @@
 static PetscErrorCode Compare(Case c, const char *name, PetscBool watched, const char *words)
 {
   PetscMPIInt size;
-  PetscBool   cuda, here;
+  PetscBool   cuda = PETSC_FALSE, here;
   Solve       s[2];
 
   PetscFunctionBegin;

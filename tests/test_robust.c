@@ -40,8 +40,7 @@ static PetscErrorCode Solve(const Robust *p, PCType type, MatType mattype, Outco
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(ProblemKSP(da, A, KSPCG, type, &ksp, &pc));
-  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+  PetscCall(ProblemKSP(NULL, A, KSPCG, type, &ksp, &pc));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 300));
   PetscCall(KSPSetFromOptions(ksp));
@@ -107,7 +106,7 @@ static PetscErrorCode Print(void)
 static PetscErrorCode TestIterations(PetscBool only_long)
 {
   PetscMPIInt size;
-  PetscBool   device;
+  PetscBool   device = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(GetSizeAndDevice(&size, &device));

@@ -179,8 +179,6 @@ static PetscErrorCode TestPointBlock(void)
 
     PetscCall(VecDuplicate(b, &x[i]));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetDM(ksp, da));
-    PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPSetType(ksp, KSPRICHARDSON));
     PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
