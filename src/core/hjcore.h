@@ -42,6 +42,11 @@ static inline PetscBool HJBoxEmpty(const HJBox *b)
   return (PetscBool)(b->hi[0] <= b->lo[0] || b->hi[1] <= b->lo[1] || b->hi[2] <= b->lo[2]);
 }
 
+static inline HJ_HOST_DEVICE PetscBool HJPointInside(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
+{
+  return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
+}
+
 typedef struct {
   PetscInt  dim;
   PetscInt  N[3];   /* points of the whole grid, 1 in unused directions */

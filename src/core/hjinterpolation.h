@@ -123,11 +123,6 @@ static inline HJ_HOST_DEVICE HJColumn HJColumnsAt(const HJColumns *w, PetscInt i
   return c;
 }
 
-static inline HJ_HOST_DEVICE PetscBool HJPointInside(const HJBox *b, PetscInt i, PetscInt j, PetscInt k)
-{
-  return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
-}
-
 /* The slot that leads so far, -1: there is none */
 static inline HJ_HOST_DEVICE int HJFineSlot(const HJFine *a, int x, int y, int z)
 {

@@ -84,13 +84,6 @@ PetscErrorCode HJHostLinesSolve(const HJLines *l, PetscReal w, PetscScalar *r, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool HJBoxHas(const HJBox *b, const PetscInt p[3])
-{
-  for (int d = 0; d < 3; d++)
-    if (p[d] < b->lo[d] || p[d] >= b->hi[d]) return PETSC_FALSE;
-  return PETSC_TRUE;
-}
-
 /* Sum of the sizes of a row's entries that are not on its line, and its entry for the next point of the line; 0 where that is not owned, or
    has none for this one, as a row that is a diagonal alone */
 static PetscReal HJLinesRow(const HJCoefficients *a, const HJLines *l, const HJBox inside[], const PetscInt p[3], PetscCount point,
@@ -102,7 +95,7 @@ static PetscReal HJLinesRow(const HJCoefficients *a, const HJLines *l, const HJB
 
   *next = 0.0;
   for (PetscInt slot = 1; slot < a->nslots; slot++) {
-    const PetscScalar v = HJBoxHas(&inside[slot], p) ? HJCoefficientAt(a, slot, point) : 0.0;
+    const PetscScalar v = HJPointInside(&inside[slot], p[0], p[1], p[2]) ? HJCoefficientAt(a, slot, point) : 0.0;
     PetscInt          off[3];
     PetscBool         along;
 

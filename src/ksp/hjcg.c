@@ -74,19 +74,13 @@ static PetscErrorCode HJCGFindProducts(HJCG *cg)
 /* Whether the solve is here; else KSPCG does it, and *why says so */
 static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char **why)
 {
-  PetscBool scaled = PETSC_FALSE;
-
   PetscFunctionBegin;
   *cg  = (HJCG){.ksp = ksp, .x = ksp->vec_sol, .r = ksp->work[0], .z = ksp->work[1], .p = ksp->work[2]};
   *why = NULL;
-#if HJ_PC_MAY_SCALE
-  PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
-#endif
+  PetscCall(HJKSPFindReason(ksp, why));
   if (ksp->ops->solve != KSPSolve_HJCG) *why = "a single reduction";
   else if (ksp->calc_sings) *why = "eigenvalues are computed";
   else if (hj->radius != 0.0 || hj->target != 0.0) *why = "there is a radius or a target";
-  else if (ksp->transpose_solve) *why = "the system is transposed";
-  else if (scaled) *why = "the preconditioner scales by a diagonal";
   else if (HJ_KSP_STOPS_AT_CURVATURE(ksp)) *why = "negative curvature converges";
   if (*why) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJCGFindMatrix(ksp, &cg->A));
@@ -330,8 +324,7 @@ static PetscErrorCode KSPView_HJCG(KSP ksp, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
-  PetscCall((*hj->ksp.base.view)(ksp, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(HJKSPView(ksp, viewer, &ascii));
   if (!ascii || ksp->setupstage == KSP_SETUP_NEW || !ksp->work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJCGFind(ksp, hj, &cg, &why));
   if (why) PetscCall(PetscViewerASCIIPrintf(viewer, "  as KSPCG: %s\n", why));

@@ -24,5 +24,10 @@ PETSC_INTERN PetscErrorCode HJKSPDestroy(KSP);
 /* Whether someone may look at the iterate at a test: a monitor, or a test that is not PETSc's */
 PETSC_INTERN PetscBool HJKSPIsWatched(KSP);
 
+/* Why PETSc's type has to do the solve, whatever this one could do; *why is left where nothing speaks against it */
+PETSC_INTERN PetscErrorCode HJKSPFindReason(KSP, const char **why);
+/* What PETSc's type shows; *ascii: and that this type may say something too */
+PETSC_INTERN PetscErrorCode HJKSPView(KSP, PetscViewer, PetscBool *ascii);
+
 PETSC_INTERN PetscErrorCode KSPCreate_HJRichardson(KSP);
 PETSC_INTERN PetscErrorCode KSPCreate_HJCG(KSP);

@@ -55,3 +55,27 @@ PetscBool HJKSPIsWatched(KSP ksp)
 {
   return (PetscBool)(ksp->numbermonitors || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
+
+PetscErrorCode HJKSPFindReason(KSP ksp, const char **why)
+{
+  PetscBool scaled = PETSC_FALSE;
+
+  PetscFunctionBegin;
+#if HJ_PC_MAY_SCALE
+  PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
+#endif
+  if (ksp->transpose_solve) *why = "the system is transposed";
+  else if (scaled) *why = "the preconditioner scales by a diagonal";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKSPView(KSP ksp, PetscViewer viewer, PetscBool *ascii)
+{
+  HJKSP *hj;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, &hj));
+  PetscCall((*hj->base.view)(ksp, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, ascii));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

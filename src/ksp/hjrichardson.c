@@ -20,22 +20,18 @@ typedef struct {
 static PetscErrorCode HJRichardsonFind(KSP ksp, const KSP_HJRichardson *hj, HJRichardson *cycles, const char **why)
 {
   PCFailedReason failed;
-  PetscBool      exists, scaled = PETSC_FALSE;
+  PetscBool      exists;
 
   PetscFunctionBegin;
   *cycles = NULL;
   *why    = NULL;
   PetscCall(PCGetFailedReason(ksp->pc, &failed));
   PetscCall(PCApplyRichardsonExists(ksp->pc, &exists));
-#if HJ_PC_MAY_SCALE
-  PetscCall(PCGetDiagonalScale(ksp->pc, &scaled));
-#endif
+  PetscCall(HJKSPFindReason(ksp, why));
   if (exists) PetscCall(PetscObjectQueryFunction((PetscObject)ksp->pc, HJ_RICHARDSON, cycles));
   if (!*cycles) *why = "the preconditioner has no cycles that test by themselves";
   else if (hj->scale != 1.0 || hj->self_scale) *why = "corrections are scaled";
-  else if (ksp->transpose_solve) *why = "the system is transposed";
   else if (failed) *why = "the set-up of the preconditioner failed";
-  else if (scaled) *why = "the preconditioner scales by a diagonal";
   else if (ksp->normtype == KSP_NORM_NONE && HJKSPIsWatched(ksp)) *why = "there is a monitor or a test, and no norm";
   if (*why) *cycles = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -92,8 +88,7 @@ static PetscErrorCode KSPView_HJRichardson(KSP ksp, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
-  PetscCall((*hj->ksp.base.view)(ksp, viewer));
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(HJKSPView(ksp, viewer, &ascii));
   if (!ascii || !ksp->pc) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRichardsonFind(ksp, hj, &cycles, &why));
   if (cycles) PetscCall(PetscViewerASCIIPrintf(viewer, "  iterations and their tests are the preconditioner's\n"));

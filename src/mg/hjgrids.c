@@ -596,7 +596,6 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
   PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE, known = PETSC_TRUE;
-  PetscReal skew;
   char      why[512];
 
   PetscFunctionBegin;
@@ -614,8 +613,7 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    PetscCall(HJMGMayScale(mg, &skew));
-    if (skew > 0.0) same = PETSC_FALSE;                               /* rows may want to be scaled */
+    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
     if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {

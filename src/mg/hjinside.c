@@ -12,7 +12,9 @@ struct _n_HJMGInside {
   DM           da; /* of the whole finest grid */
   HJGrid       grid;
   PetscBool    stencil;  /* the matrix itself is a stencil matrix */
-  PetscScalar *inverse;  /* of the diagonal, of the known points of this rank in their order */
+  PetscCount   nknown;   /* known points of this rank */
+  PetscCount  *at;       /* [nknown] where they lie among the owned ones */
+  PetscScalar *inverse;  /* [nknown] of their diagonals */
   Vec          b, x;     /* inside */
   Vec          whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
 };
@@ -44,54 +46,39 @@ static void HJMGInsideMove(const struct _n_HJMGInside *in, HJMGInsideWay way, Pe
 static PetscBool HJMGInsideSet(const struct _n_HJMGInside *in, const PetscScalar *b, const PetscScalar *minus, PetscScalar *x,
                                const PetscScalar *x0)
 {
-  const HJBox       *box = &in->known.inside, *owned = &in->grid.owned;
-  const PetscScalar *inverse = in->inverse;
-  PetscBool          differs = PETSC_FALSE;
-  PetscCount         at      = 0;
+  PetscBool differs = PETSC_FALSE;
 
-  for (PetscInt k = 0; k < owned->hi[2]; k++) {
-    for (PetscInt j = 0; j < owned->hi[1]; j++) {
-      const PetscBool line = (PetscBool)(k >= box->lo[2] && k < box->hi[2] && j >= box->lo[1] && j < box->hi[1]);
+  for (PetscCount p = 0; p < in->nknown; p++) {
+    const PetscCount  at = in->at[p];
+    const PetscScalar v  = in->inverse[p] * (minus ? b[at] - minus[at] : b[at]);
 
-      for (PetscInt i = 0; i < owned->hi[0]; i++, at++) {
-        PetscScalar v;
-
-        if (line && i == box->lo[0]) {
-          at += HJBoxWidth(box, 0);
-          i += HJBoxWidth(box, 0);
-          if (i == owned->hi[0]) break;
-        }
-        v = *inverse++ * (minus ? b[at] - minus[at] : b[at]);
-        if (x) x[at] = v;
-        else differs = (PetscBool)(differs || v != (x0 ? x0[at] : 0.0));
-      }
-    }
+    if (x) x[at] = v;
+    else differs = (PetscBool)(differs || v != (x0 ? x0[at] : 0.0));
   }
   return differs;
 }
 
-/* The inverse of the diagonal at known points, in the order of HJMGInsideSet() */
-static PetscErrorCode HJMGInsideInvert(HJMGInside in, const HJCoefficients *c)
+/* Where the known points of this rank lie */
+static PetscErrorCode HJMGInsideList(HJMGInside in)
 {
-  const HJBox *box = &in->known.inside, *owned = &in->grid.owned;
-  PetscScalar *inverse;
-  PetscCount   at = 0;
+  const HJBox *owned = &in->grid.owned;
+  PetscCount   at    = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(in->inverse));
-  PetscCall(PetscMalloc1(HJBoxSize(owned) - HJBoxSize(box), &in->inverse));
-  inverse = in->inverse;
+  PetscCall(
+    PetscMalloc2(HJBoxSize(owned) - HJBoxSize(&in->known.inside), &in->at, HJBoxSize(owned) - HJBoxSize(&in->known.inside), &in->inverse));
   for (PetscInt k = 0; k < owned->hi[2]; k++) {
     for (PetscInt j = 0; j < owned->hi[1]; j++) {
-      for (PetscInt i = 0; i < owned->hi[0]; i++, at++) {
-        const PetscBool inside = (PetscBool)(k >= box->lo[2] && k < box->hi[2] && j >= box->lo[1] && j < box->hi[1] && i >= box->lo[0] &&
-                                             i < box->hi[0]);
-
-        if (!inside) *inverse++ = HJDiagonalInverse(HJCoefficientAt(c, 0, at));
-      }
+      for (PetscInt i = 0; i < owned->hi[0]; i++, at++)
+        if (!HJPointInside(&in->known.inside, i, j, k)) in->at[in->nknown++] = at;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HJMGInsideInvert(HJMGInside in, const HJCoefficients *c)
+{
+  for (PetscCount p = 0; p < in->nknown; p++) in->inverse[p] = HJDiagonalInverse(HJCoefficientAt(c, 0, in->at[p]));
 }
 
 /* A DMDA of the points inside, on the ranks that have them */
@@ -156,7 +143,8 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   in->da      = level->da;
   in->stencil = (PetscBool)!mg->converted;
   level->da   = NULL;
-  PetscCall(HJMGInsideInvert(in, c));
+  PetscCall(HJMGInsideList(in));
+  HJMGInsideInvert(in, c);
   PetscCall(DMGetVecType(in->da, &vectype));
   PetscCall(HJMGInsideCreateDM(in, vectype, &level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
@@ -188,7 +176,7 @@ PetscErrorCode HJMGInsideRefresh(PC pc, PetscBool *same)
   PetscCall(HJMGInsideFind(A, &in->grid, &known, &c));
   *same = HJKnownSame(&known, &in->known);
   if (*same) {
-    PetscCall(HJMGInsideInvert(in, c));
+    HJMGInsideInvert(in, c);
     PetscCall(HJMatCreateInside(A, &in->known, mg->level[0].da, &mg->level[0].A));
   }
   PetscCall(MatDestroy(&A));
@@ -201,7 +189,7 @@ PetscErrorCode HJMGInsideDestroy(HJMGInside *inp)
 
   PetscFunctionBegin;
   if (!in) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree(in->inverse));
+  PetscCall(PetscFree2(in->at, in->inverse));
   PetscCall(VecDestroy(&in->b));
   PetscCall(VecDestroy(&in->x));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&in->whole[i]));
@@ -336,7 +324,8 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
 {
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
-  return sizeof(PetscScalar) * (owned - inside + 2 * inside + (in->known.kept ? 2 * owned : 0));
+  return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
+         sizeof(PetscScalar) * (2 * inside + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)

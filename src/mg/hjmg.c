@@ -570,6 +570,15 @@ void HJMGSetOperations(PC pc)
   pc->ops->view            = PCView_HJMG;
 }
 
+void HJMGSetOperationsOf(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErrorCode (*transposed)(PC, Vec, Vec),
+                         PetscErrorCode (*view)(PC, PetscViewer))
+{
+  pc->ops->apply           = apply;
+  pc->ops->applytranspose  = transposed;
+  pc->ops->applyrichardson = NULL;
+  pc->ops->view            = view;
+}
+
 static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
   PetscFunctionBegin;
@@ -640,8 +649,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated
    bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4), and the coarsest grid is factored. The
    prefix of these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and of the coarsest
-   grid apply as well. A row that is coupled
-   to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT` with one `PCHJMG` a field.
+   grid apply as well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT`
+   with one `PCHJMG` a field.
 
    `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
    couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All

@@ -100,6 +100,7 @@ typedef struct {
   PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    follows_rows; /* P follows the rows of A */
   PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
+  PetscReal    skew_rows;    /* the same before a better bound of it was looked for */
   PetscBool    flows;        /* convection: see hjflow.c */
   PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
   PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
@@ -281,8 +282,8 @@ PETSC_INTERN PetscReal      HJMGFlowOmega(const PC_HJMG *, const HJMGLevel *, Pe
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
 /* How often a cycle comes to a level */
 PETSC_INTERN PetscInt HJMGFlowVisits(const PC_HJMG *, PetscInt l);
-/* hjskew.c. Collective. A bound of the skew part of D^-1 A, of a matrix and the operator that smooths with it */
-PETSC_INTERN PetscErrorCode HJMGMeasureSkew(Mat, DM, const HJOperator *, PetscReal *skew);
+/* hjskew.c. Collective. level->skew of the values that the matrix has now */
+PETSC_INTERN PetscErrorCode HJMGRenewSkew(HJMGLevel *);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
@@ -313,9 +314,8 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
-/* hjscale.c. Collective. The skew part of D^-1 A of the finest level, as its rows have it, where scaled rows may pay: it is not known yet
-   that they do not. Else 0 */
-PETSC_INTERN PetscErrorCode HJMGMayScale(const PC_HJMG *, PetscReal *skew);
+/* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
+PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
@@ -335,6 +335,9 @@ PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
 /* hjmg.c. Sets the operations of a PC that has levels of its own */
 PETSC_INTERN void HJMGSetOperations(PC);
+/* Sets those of a PC that has another one do what it does */
+PETSC_INTERN void HJMGSetOperationsOf(PC, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErrorCode (*transposed)(PC, Vec, Vec),
+                                      PetscErrorCode (*view)(PC, PetscViewer));
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */

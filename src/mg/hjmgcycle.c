@@ -273,6 +273,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   PetscBool       rotated, same, needs;
+  PetscInt        without;
 
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
@@ -281,8 +282,8 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGIsSystem(pc, &same));
-  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && !(mg->nlevels == 1 && (how->shown || mg->inside)) &&
-                        !(mg->inside && how->shown));
+  without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
+  rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));

@@ -381,7 +381,7 @@ static PetscErrorCode HJMGRenewFinest(PC pc)
   PetscCall(HJBoundEnd(level->op, &level->bound));
   PetscCall(HJMGCheckBound(mg, level, level->bound.emax));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGMeasureSkew(level->A, level->da, level->op, &level->skew)); /* also of stars, which may not be symmetric any more */
+  PetscCall(HJMGRenewSkew(level)); /* also of stars, which may not be symmetric any more */
   PetscCall(HJMGFindSafeK(mg, level, level->bound.emax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -290,10 +290,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
     PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
   }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
-  pc->ops->apply           = PCApply_HJMGSystem;
-  pc->ops->applytranspose  = PCApplyTranspose_HJMGSystem;
-  pc->ops->applyrichardson = NULL;
-  pc->ops->view            = PCView_HJMGSystem;
+  HJMGSetOperationsOf(pc, PCApply_HJMGSystem, PCApplyTranspose_HJMGSystem, PCView_HJMGSystem);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,7 +47,7 @@ static void HJMGLineSet(const char *order, const PetscInt end[3], HJMGLine *line
 }
 
 /* The point of a row */
-static void HJMGLinesLocate(const HJMGLine line[3], PetscInt row, PetscInt p[3])
+static void HJMGOrderLocate(const HJMGLine line[3], PetscInt row, PetscInt p[3])
 {
   for (PetscInt z = 0; z < line[2].nranks; z++) {
     for (PetscInt y = 0; y < line[1].nranks; y++) {
@@ -68,7 +68,7 @@ static void HJMGLinesLocate(const HJMGLine line[3], PetscInt row, PetscInt p[3])
 }
 
 /* Whether all nonzeros of a matrix lead to neighbours */
-static PetscErrorCode HJMGLinesFit(Mat A, const HJMGLine line[3], PetscBool *fit)
+static PetscErrorCode HJMGOrderFits(Mat A, const HJMGLine line[3], PetscBool *fit)
 {
   const PetscInt m = line[0].n * line[1].n * line[2].n;
 
@@ -79,11 +79,11 @@ static PetscErrorCode HJMGLinesFit(Mat A, const HJMGLine line[3], PetscBool *fit
     const PetscScalar *values;
     PetscInt           n, p[3] = {0, 0, 0}, q[3] = {0, 0, 0};
 
-    HJMGLinesLocate(line, r, p);
+    HJMGOrderLocate(line, r, p);
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
     for (PetscInt e = 0; e < n && *fit; e++) {
       if (values[e] == 0.0) continue;
-      HJMGLinesLocate(line, columns[e], q);
+      HJMGOrderLocate(line, columns[e], q);
       for (int d = 0; d < 3; d++) *fit = (PetscBool)(*fit && PetscAbsInt(p[d] - q[d]) <= 1);
     }
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
@@ -91,7 +91,7 @@ static PetscErrorCode HJMGLinesFit(Mat A, const HJMGLine line[3], PetscBool *fit
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGLinesGetRows(const HJMGLine line[3], IS *rows)
+static PetscErrorCode HJMGOrderGetRows(const HJMGLine line[3], IS *rows)
 {
   const PetscInt m = line[0].n * line[1].n * line[2].n;
   PetscInt      *row, p[3] = {0, 0, 0};
@@ -99,7 +99,7 @@ static PetscErrorCode HJMGLinesGetRows(const HJMGLine line[3], IS *rows)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(m, &row));
   for (PetscInt r = 0; r < m; r++) {
-    HJMGLinesLocate(line, r, p);
+    HJMGOrderLocate(line, r, p);
     row[(p[2] * line[1].n + p[1]) * line[0].n + p[0]] = r;
   }
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, m, row, PETSC_OWN_POINTER, rows));
@@ -146,8 +146,8 @@ static PetscErrorCode HJMGOrderFind(Mat A, DM da, IS *rows)
 
     if ((order[1] && end[1][2] == 1) || (order[2] && end[2][2] == 1)) continue;
     for (int d = 0; d < 3; d++) HJMGLineSet(HJMGOrders[order[d]], end[d], &line[d]);
-    PetscCall(HJMGLinesFit(A, line, &fit));
-    if (fit && o) PetscCall(HJMGLinesGetRows(line, rows));
+    PetscCall(HJMGOrderFits(A, line, &fit));
+    if (fit && o) PetscCall(HJMGOrderGetRows(line, rows));
   }
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(line[d].point));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,11 +218,8 @@ static PetscErrorCode HJMGOrderSetUp(PC pc, DM da)
   PetscCall(PCSetOperators(o->pc, o->A, o->A));
   PetscCall(PCSetErrorIfFailure(o->pc, pc->erroriffailure));
   PetscCall(PCSetUp(o->pc));
-  pc->failedreason         = o->pc->failedreason;
-  pc->ops->apply           = PCApply_HJMGOrder;
-  pc->ops->applytranspose  = PCApplyTranspose_HJMGOrder;
-  pc->ops->applyrichardson = NULL;
-  pc->ops->view            = PCView_HJMGOrder;
+  pc->failedreason = o->pc->failedreason;
+  HJMGSetOperationsOf(pc, PCApply_HJMGOrder, PCApplyTranspose_HJMGOrder, PCView_HJMGOrder);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

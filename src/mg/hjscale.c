@@ -5,7 +5,6 @@
    cycles are those of S^-1 A, and finds S.
 */
 #include "hjmg.h"
-#include "core/hjinterpolation.h"
 
 /* What scaled rows must take away of the skew part of D^-1 A, as a share of it */
 #define HJ_MG_SCALE_GAIN 0.5
@@ -31,14 +30,11 @@
 #define HJ_MG_SCALE_SPREAD 20.0
 
 /* On fewer ranks rows have been scaled, or need not be */
-PetscErrorCode HJMGMayScale(const PC_HJMG *mg, PetscReal *skew)
+PetscBool HJMGMayScale(const PC_HJMG *mg)
 {
-  PetscFunctionBegin;
-  *skew = 0.0;
-  if (mg->on_fewer_ranks || mg->level[0].skew <= HJ_MG_SKEW) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJBoundSkew(mg->level[0].op, skew));
-  if (*skew <= HJ_MG_SCALE_AGAIN * mg->unscaled) *skew = 0.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const HJMGLevel *level = &mg->level[0];
+
+  return (PetscBool)(!mg->on_fewer_ranks && level->skew > HJ_MG_SKEW && level->skew_rows > HJ_MG_SCALE_AGAIN * mg->unscaled);
 }
 
 /* What is known of the pairs (i, j) of points: link has a 1 for each, count their number in row i, sum that of log(s_i) - log(s_j) */
@@ -412,8 +408,8 @@ PetscErrorCode HJMGScaleRows(PC pc)
 
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
-  PetscCall(HJMGMayScale(mg, &skew[0]));
-  if (skew[0] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
+  skew[0] = level->skew_rows;
   PetscCall(HJMGFindScale(level, &scale));
   if (!scale) {
     mg->unscaled = skew[0];

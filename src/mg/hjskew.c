@@ -28,29 +28,30 @@ static PetscErrorCode HJMGRootOfDiagonal(Mat A, Vec *root)
    D^-1 A is similar to D^-1/2 A D^-1/2, whose skew part is small beside both diagonals where D^-1 A's is large beside the smaller one of
    two that differ much. The same points are in the rows of both, so that one row of coefficients for all points gives nothing new
 */
-PetscErrorCode HJMGMeasureSkew(Mat A, DM da, const HJOperator *op, PetscReal *skew)
+PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
 {
+  HJOperator           *op = level->op, *other = NULL;
   const HJCoefficients *c;
   HJGetCoefficients     get;
-  HJOperator           *other = NULL;
   Mat                   B;
   Vec                   root;
   PetscReal             bound;
   char                  why[256];
 
   PetscFunctionBegin;
-  PetscCall(HJBoundSkew((HJOperator *)op, skew));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, op->ops->mtype, &c));
-  if (*skew <= HJ_MG_SKEW_SMALL || c->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGRootOfDiagonal(A, &root));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(HJBoundSkew(op, &level->skew_rows));
+  level->skew = level->skew_rows;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, op->ops->mtype, &c));
+  if (level->skew <= HJ_MG_SKEW_SMALL || c->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGRootOfDiagonal(level->A, &root));
+  PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &B));
   PetscCall(MatDiagonalScale(B, root, root));
-  PetscCall(HJOperatorCreateInPlace(B, da, op->ops, op->halo_ops, PETSC_TRUE, PETSC_FALSE, &other, why, sizeof(why)));
+  PetscCall(HJOperatorCreateInPlace(B, level->da, op->ops, op->halo_ops, PETSC_TRUE, PETSC_FALSE, &other, why, sizeof(why)));
   if (other) {
     other->exchange_timeout = op->exchange_timeout;
     PetscCall(HJBoundSkew(other, &bound));
-    *skew = PetscMin(*skew, bound);
+    level->skew = PetscMin(level->skew, bound);
     PetscCall(HJOperatorDestroy(&other));
   }
   PetscCall(MatDestroy(&B));
@@ -63,7 +64,7 @@ PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
 {
   PetscFunctionBegin;
   if (mg->stars) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJMGMeasureSkew(level->A, level->da, level->op, &level->skew));
+  if (level->skew < 0) PetscCall(HJMGRenewSkew(level));
   HJMGFindFlow(mg, level);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,6 @@
    nothing can be said of the residual: these rows have 1 on the diagonal then, as with PCJACOBI.
 */
 #include "hjmg.h"
-#include "core/hjinterpolation.h"
 
 /* 0 at points whose rows are zeros, else 1. Returns how many there are on this rank */
 static PetscInt HJMGFindZeroRows(const HJCoefficients *c, const HJGrid *grid, PetscScalar mask[])

@@ -7,11 +7,6 @@
 /* Fewer points than this are not left inside a direction */
 #define HJ_KNOWN_LEAST 3
 
-static PetscBool HJKnownHas(const HJBox *box, PetscInt i, PetscInt j, PetscInt k)
-{
-  return (PetscBool)(i >= box->lo[0] && i < box->hi[0] && j >= box->lo[1] && j < box->hi[1] && k >= box->lo[2] && k < box->hi[2]);
-}
-
 /* Whether an entry of a row leads to a point of the domain that is in the box, or (in false) that is not, and is not 0 */
 static PetscBool HJKnownCouples(const HJGrid *grid, const HJCoefficients *c, PetscInt i, PetscInt j, PetscInt k, const HJBox *box,
                                 PetscBool in)
@@ -23,7 +18,7 @@ static PetscBool HJKnownCouples(const HJGrid *grid, const HJCoefficients *c, Pet
 
     if (HJCoefficientAt(c, s, at) == 0.0) continue;
     HJSlotOffset(c, s, off);
-    if (HJKnownHas(&grid->domain, i + off[0], j + off[1], k + off[2]) && HJKnownHas(box, i + off[0], j + off[1], k + off[2]) == in)
+    if (HJPointInside(&grid->domain, i + off[0], j + off[1], k + off[2]) && HJPointInside(box, i + off[0], j + off[1], k + off[2]) == in)
       return PETSC_TRUE;
   }
   return PETSC_FALSE;
