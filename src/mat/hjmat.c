@@ -106,9 +106,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(PetscObjectReference((PetscObject)da));
   hj->da      = da;
   hj->c.mtype = PETSC_MEMTYPE_HOST;
-#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
-  hj->device = &HJArraysCUDA;
-#endif
+  hj->device  = HJArraysIn(PETSC_MEMTYPE_CUDA);
   PetscCall(HJGridCreate(da, &hj->grid));
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetHostOnly(A));

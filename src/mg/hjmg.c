@@ -450,7 +450,6 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
   if (turns >= HJ_MG_TURNS) PetscCall(PetscViewerASCIIPrintf(viewer, "; the strong direction turns (%.2g)", (double)turns));
-  if (PetscMemTypeDevice(level->op->ops->mtype)) PetscCall(PetscViewerASCIIPrintf(viewer, "; in the mean, a GPU does not look at points"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -662,8 +661,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
    is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
    between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
-   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
-   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
+   another hjmg counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
+   (`PCHJMGSetSmoother()`), with which cycles are no CUDA graph.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a

@@ -398,6 +398,8 @@ PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
    order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
 /* Bytes of their factors on this rank; NULL: 0 */
+/* Whether a level has them */
+PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
