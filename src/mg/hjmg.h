@@ -344,6 +344,8 @@ PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
+/* Collective. The error where the matrix is no stencil: why it is none, and what to use instead */
+PETSC_INTERN PetscErrorCode HJMGRefuse(PC, const char why[]);
 /* Collective. Makes the operator that smooths with a matrix, in the memory in which the finest matrix is. An error that says why where the
    matrix is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
