@@ -16,8 +16,8 @@ PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
   return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || points <= most);
 }
 
-/* On the host and then where the solve takes it from, which may be a device whose vectors have no copy on the host */
-static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
+/* On the host and then where the backend takes it from, which may be a device whose vectors have no copy on the host */
+PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
 {
   PetscRandom  random;
   PetscScalar *rough;

@@ -411,6 +411,8 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
+/* A vector of random numbers, of which each eigenvector has a share; the same on each rank */
+PETSC_INTERN PetscErrorCode HJMGFillRough(const HJBackendOps *, Vec);
 /* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
    where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, const HJPlanned *, Vec b, Vec x);
