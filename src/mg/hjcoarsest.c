@@ -73,7 +73,7 @@ static PetscErrorCode HJMGHasConstants(HJMGLevel *level, PetscReal share, Vec b,
 static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, PetscReal norm, PetscBool *is)
 {
   const PetscBool floored  = (PetscBool)(level->skew > HJ_MG_SKEW && HJMGPoints(level) <= HJ_MG_SVD_MOST);
-  const PetscReal rounding = floored ? HJ_MG_SVD_FLOOR * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
+  const PetscReal rounding = floored ? HJ_MG_SVD_LEAST * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
   PetscReal       size;
 
   PetscFunctionBegin;
