@@ -214,7 +214,8 @@ static PetscErrorCode CreateKSP(const Fuzz *f, DM da, Mat A, const char *type, K
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, f->ksp));
-  PetscCall(KSPGMRESSetCGSRefinementType(*ksp, KSP_GMRES_CGS_REFINE_IFNEEDED)); /* else it may break down by rounding of its own */
+  if (!strcmp(f->ksp, KSPGMRES)) /* else it may break down by rounding of its own */
+    PetscCall(KSPGMRESSetCGSRefinementType(*ksp, KSP_GMRES_CGS_REFINE_IFNEEDED));
   PetscCall(KSPSetPCSide(*ksp, f->side));
   PetscCall(KSPSetNormType(*ksp, f->norm));
   PetscCall(KSPSetTolerances(*ksp, f->rtol, 0.0, PETSC_DEFAULT, f->mild || !da ? 1000 : 100));
