@@ -95,8 +95,7 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
 
   PetscFunctionBegin;
   PetscCall(HJCoarsenMeasureSystem(level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
-  PetscCheck(!why[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
+  if (why[0]) PetscCall(HJMGRefuse(pc, why));
   PetscCheck(!saddle[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG cannot smooth a saddle point: %s; use -pc_type fieldsplit (PCFIELDSPLIT) with hjmg for the fields that have one",
              saddle);
@@ -128,7 +127,8 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
     if (points) PetscCall(DMDASetDof(*to, 1));
     PetscCall(HJMGSetUpDM(da, VECSTANDARD, *to));
   }
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  /* Of the types that are based on these, as MATAIJPERM and MATAIJSELL, PETSc has no product with MATMAIJ */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectReference((PetscObject)pc->pmat));
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
