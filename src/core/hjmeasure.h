@@ -36,12 +36,21 @@ typedef struct {
 
 #define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))
 
+/* Of the first points of each direction what HJMeasureSums has of the last ones; and how many points at either end are coupled to others.
+   All 0: the backend does not look */
+typedef struct {
+  PetscReal hold[2][3], ends[2][3], coupled[2][3];
+} HJMeasureFirst;
+
+#define HJ_MEASURE_FIRST (PetscInt)(sizeof(HJMeasureFirst) / sizeof(PetscReal))
+
 /* Of coefficients in the backend's memory; the sums are on the host */
 struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
   HJMeasureRatios       ratios;
+  HJMeasureFirst        first;
   PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it, see HJMeasureOthers() */
   PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };
@@ -114,6 +123,20 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
         s->ends[m][d] += m == more ? 1.0 : 0.0;
       }
     }
+  }
+}
+
+/* What HJMeasureFirst has of a row; on the host */
+static inline void HJMeasureAddFirst(HJMeasureFirst *f, const HJMeasureRow *r, PetscInt dim, unsigned int ends)
+{
+  for (PetscInt d = 0; d < dim; d++) {
+    const unsigned int at   = ends >> (2 * d) & 3u;
+    const int          more = (ends & ~(3u << (2 * d))) != 0;
+
+    for (int side = 0; side < 2 && r->others > 0.0; side++) f->coupled[side][d] += at >> side & 1;
+    if (!(at & 1)) continue;
+    f->hold[more][d] += HJMeasureHold(r->partial[d][2], r->partial[d][1]);
+    f->ends[more][d] += 1.0;
   }
 }
 

@@ -115,6 +115,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
   PetscFunctionBegin;
   memset(&m->sums, 0, sizeof(m->sums));
   memset(&m->ratios, 0, sizeof(m->ratios));
+  memset(&m->first, 0, sizeof(m->first));
   m->largest = m->alone = m->coupled = 0.0;
   for (PetscInt slot = 0; slot < a->nslots; slot++) HJSlotOffset(a, slot, off[slot]);
   for (PetscInt k = 0; k < g->owned.hi[2]; k++) {
@@ -136,6 +137,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         }
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
+        HJMeasureAddFirst(&m->first, &row, g->dim, ends);
         HJMeasureRowRatios(g->dim, &row, 1.0, &m->ratios);
         m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
         HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);

@@ -512,11 +512,11 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscFunctionBegin;
   *made = PETSC_FALSE;
   if (mg->stopped) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
+  PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(fine->da, &vectype));
   PetscCall(HJMGSetUpDM(fine->da, vectype, coarse->da));
-  PetscCall(HJTransferSet(coarse->da, fine->da, fine->coarsening.last, &transfer, mg->stop, sizeof(mg->stop)));
+  PetscCall(HJTransferSet(coarse->da, fine->da, &fine->coarsening, &transfer, mg->stop, sizeof(mg->stop)));
   if (mg->stop[0]) {
     PetscCall(DMDestroy(&coarse->da));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -445,7 +445,10 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
   for (PetscInt d = 0; d < grid->dim && level->P; d++)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", c->factor[d]));
   for (PetscInt d = 0; d < grid->dim && level->P; d++) {
-    if (c->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d])
+    if (c->factor[d] == 2 && c->first[d])
+      PetscCall(
+        PetscViewerASCIIPrintf(viewer, "; the first point in direction %" PetscInt_FMT " has %g of the next one", d, (double)c->before[d]));
+    if (c->factor[d] == 2 && HJCoarsenHangs(grid, c, (int)d))
       PetscCall(
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
@@ -651,10 +654,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    grid apply as well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT`
    with one `PCHJMG` a field.
 
-   `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
-   couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All
-   levels lie where the matrix lies, on the CPU or a GPU, coarse ones on fewer ranks (`PCHJMGSetRankPoints()`). For a grid larger than the
-   memory of the GPU see the slabs of `PCHJACOBI`, in `PCMG`. On a GPU a cycle is one CUDA graph (`PCHJMGSetGraph()`).
+   `PCApply()` is one V-cycle. Coarse points are the even ones, counted from 0, or on the CPU the odd ones where a direction has an even
+   number of points and its first point is nearer to a wall than its last one, or there is more land. A direction may have any number of
+   points, and is coarsened where its couplings are about as strong as the strongest, so that directions that are weak on the whole grid
+   cost levels and no iterations. All levels lie where the matrix lies, on the CPU or a GPU, coarse ones on fewer ranks
+   (`PCHJMGSetRankPoints()`). For a grid larger than the memory of the GPU see the slabs of `PCHJACOBI`, in `PCMG`. On a GPU a cycle is one
+   CUDA graph (`PCHJMGSetGraph()`).
 
    Interpolation is bilinear, or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`). Coarse operators are
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`

@@ -168,7 +168,7 @@ static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, ch
   Mat        Q, P;
 
   PetscFunctionBegin;
-  PetscCall(HJTransferSet(coarse, fine->points, fine->coarsening.last, &transfer, why, len));
+  PetscCall(HJTransferSet(coarse, fine->points, &fine->coarsening, &transfer, why, len));
   if (why[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(fine->da, &dof));
   PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
@@ -185,9 +185,9 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
-  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, s->stop, sizeof(s->stop)));
+  PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, s->stop, sizeof(s->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoarsenDM(fine->points, fine->coarsening.factor, &coarse->points, s->stop, sizeof(s->stop)));
+  PetscCall(HJCoarsenDM(fine->points, &fine->coarsening, &coarse->points, s->stop, sizeof(s->stop)));
   PetscCall(HJMGSetUpDM(fine->da, VECSTANDARD, coarse->da));
   PetscCall(HJMGSetUpDM(fine->points, VECSTANDARD, coarse->points));
   PetscCall(HJMGSystemInterpolate(fine, coarse->points, s->stop, sizeof(s->stop)));

@@ -25,16 +25,16 @@ static PetscErrorCode HJTransferGetInfo(DM da, HJTransferInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refinement in a direction, 0: neither 1 nor 2. any: of any number of points */
-static PetscInt HJTransferFactor(PetscBool periodic, PetscBool any, PetscInt coarse, PetscInt fine)
+/* Refinement in a direction, 0: neither 1 nor 2. first: of any number of points, of which that one is the first coarse one; -1: DMDA's */
+static PetscInt HJTransferFactor(PetscBool periodic, PetscInt first, PetscInt coarse, PetscInt fine)
 {
   if (fine == coarse) return 1;
-  if (any) return fine == 2 * coarse || fine == 2 * coarse - 1 ? 2 : 0;
+  if (first >= 0) return (fine + 1 - first) / 2 == coarse ? 2 : 0;
   return periodic ? (fine == 2 * coarse ? 2 : 0) : (coarse > 1 && fine == 2 * coarse - 1 ? 2 : 0);
 }
 
 /* Why not, from what all ranks know; empty: it can be */
-static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJTransfer *t, char reason[], size_t len)
+static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, const HJCoarsening *how, HJTransfer *t, char reason[], size_t len)
 {
   HJTransferInfo        c, f;
   DMDAInterpolationType type;
@@ -53,7 +53,7 @@ static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJT
   for (int d = 0; d < c.dim && !reason[0]; d++) {
     const HJCut *cc = &c.cut[d], *fc = &f.cut[d];
 
-    t->factor[d] = HJTransferFactor((PetscBool)(cc->boundary == DM_BOUNDARY_PERIODIC), any, cc->N, fc->N);
+    t->factor[d] = HJTransferFactor((PetscBool)(cc->boundary == DM_BOUNDARY_PERIODIC), how ? how->first[d] : -1, cc->N, fc->N);
     if (cc->boundary != fc->boundary || cc->boundary == DM_BOUNDARY_TWIST)
       PetscCall(PetscStrncpy(reason, "the two DMDAs differ in their boundaries, or one is twisted", len));
     else if (cc->nranks != fc->nranks) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
@@ -101,7 +101,7 @@ static PetscErrorCode HJTransferGetDepths(MPI_Comm comm, const HJTransfer *t, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *t, char reason[], size_t len)
+PetscErrorCode HJTransferSet(DM coarse, DM fine, const HJCoarsening *how, HJTransfer *t, char reason[], size_t len)
 {
   PetscInt depth[2];
   HJCut    cut[2][3];
@@ -111,10 +111,12 @@ PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTran
   reason[0] = 0;
   for (int d = 0; d < 3; d++) {
     t->factor[d] = 1;
-    t->last[d]   = last ? last[d] : 0.5;
+    t->before[d] = how ? how->before[d] : 0.5;
+    t->last[d]   = how ? how->last[d] : 0.5;
   }
-  PetscCall(HJTransferCheckInfo(coarse, fine, (PetscBool)(last != NULL), t, reason, len));
+  PetscCall(HJTransferCheckInfo(coarse, fine, how, t, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) t->first[d] = how && t->factor[d] == 2 ? how->first[d] : 0;
   PetscCall(HJGridCreate(coarse, &t->coarse));
   PetscCall(HJGridCreate(fine, &t->fine));
   PetscCall(HJGridGetCuts(coarse, cut[0]));

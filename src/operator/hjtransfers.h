@@ -4,6 +4,7 @@
 */
 #pragma once
 
+#include "hjcoarsen.h"
 #include "hjghosts.h"
 #include "core/hjtransfer.h"
 #include "host/hjhost.h"
@@ -20,9 +21,10 @@ typedef struct {
   PetscScalar *coefficient, *coefficient_ghost;
 } HJTransfers;
 
-/* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks. last
-   NULL: DMDA's, else directions may have any number of points, and these are the coefficients of those that hang */
-PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *, char reason[], size_t len);
+/* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks.
+   Without a coarsening it is DMDA's, else directions may have any number of points, and it says which are coarse, and what those that hang
+   have */
+PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, const HJCoarsening *, HJTransfer *, char reason[], size_t len);
 /* Collective. For vectors in the backend's memory, with a transport of its ghosts */
 PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, HJExchange, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);

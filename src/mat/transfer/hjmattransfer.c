@@ -144,7 +144,8 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
   for (int d = 0; d < 3; d++) {
     const PetscInt lo = t->fine_start[d], hi = lo + HJBoxWidth(&t->fine.owned, d);
 
-    entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
+    entries *= (hi - lo) + (t->factor[d] == 2 ? (hi + t->first[d]) / 2 - (lo + t->first[d]) / 2 : 0) -
+               (HJTransferBegins(t, d) && !lo ? 1 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
   }
   if (tr->host) bytes += (PetscLogDouble)HJTransfersBytes(tr->host);
   if (tr->device) bytes += (PetscLogDouble)HJTransfersBytes(tr->device);
