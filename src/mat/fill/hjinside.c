@@ -42,7 +42,7 @@ static PetscErrorCode HJInsideFillArrays(const HJGrid *grid, const HJCoefficient
   for (PetscInt s = 0; s < c->nslots; s++)
     HJInsideCopy(grid, box, sizeof(PetscScalar), (const char *)(from->value + HJSlotBegin(from, s)),
                  (char *)(c->value + HJSlotBegin(c, s)));
-  ((Mat_HJStencil *)B->data)->touched = (1u << c->nslots) - 1; /* what leads out is set to 0 */
+  for (PetscInt s = 0; s < c->nslots; s++) ((Mat_HJStencil *)B->data)->use[s].touched = PETSC_TRUE; /* what leads out is set to 0 */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
