@@ -11,17 +11,26 @@ typedef struct {
   int      alone;    /* the shape whose neighbours they all are, of the component itself; -1: none */
 } HJSystemRow;
 
+/* Lines are done together until they have so many points, and at least so many lines: the array of a slot is then read in long pieces, and
+   the points before and after are few */
+#define HJ_SYSTEM_POINTS 2048
+#define HJ_SYSTEM_LINES  4
+/* Arrays that are read at a time: more than that a CPU does not fetch ahead */
+#define HJ_SYSTEM_ARRAYS 8
+
 typedef struct {
   const HJProduct     *p;
   const HJHostKernels *kernels;
   PetscInt             n, dof, width; /* points of a line, with those before and after */
+  PetscInt             together;      /* lines that are done together */
   HJSystemRow         *row;           /* [dof] */
   PetscInt            *order;         /* [nslots] slots, by the order of columns in the rows of AIJ; those of a row alone by offsets */
-  PetscInt            *line, *side;   /* [nslots] number of the line as in HJHostRow; points along it */
+  PetscInt            *dy;            /* [nslots] 0 to 2: the line that a slot leads to */
+  const PetscScalar  **array, **x;    /* [nslots] a slot's array, and where its neighbours' lines would lie that have number 0 */
   const PetscScalar  **factors, **terms;
   PetscScalar         *constants; /* [nslots] */
-  PetscScalar         *lines;     /* [planes][3][dof][width], a line at its number modulo 3 */
-  PetscScalar         *b, *y;     /* [n] of a component */
+  PetscScalar         *lines;     /* [planes][together + 2][dof][width], a line at its number modulo together + 2 */
+  PetscScalar         *b, *y[2];  /* [together][n] of a component */
 } HJSystemProduct;
 
 /* Whether a row is one of one unknown a point: its slots are then sorted as those are */
@@ -75,24 +84,29 @@ static PetscErrorCode HJSystemProductOpen(const HJProduct *p, HJSystemProduct *s
 {
   const HJCoefficients *a      = p->a;
   const PetscInt        planes = a->dim > 2 ? 3 : 1;
-  PetscInt              first  = 0;
+  const PetscInt       *n      = p->shell->width;
+  PetscInt              first  = 0, size;
 
   PetscFunctionBegin;
-  *s = (HJSystemProduct){.p = p, .kernels = HJHostPickKernels(), .n = p->shell->width[0], .dof = a->dof, .width = p->shell->width[0] + 2};
-  PetscCall(PetscMalloc5(s->dof, &s->row, a->nslots, &s->order, a->nslots, &s->line, a->nslots, &s->side, a->nslots, &s->constants));
-  PetscCall(
-    PetscMalloc5(a->nslots, &s->factors, a->nslots, &s->terms, planes * 3 * s->dof * s->width, &s->lines, s->n, &s->b, s->n, &s->y));
+  *s          = (HJSystemProduct){.p = p, .kernels = HJHostPickKernels(), .n = n[0], .dof = a->dof, .width = n[0] + 2};
+  s->together = PetscMin(n[1], PetscMax(HJ_SYSTEM_LINES, HJ_SYSTEM_POINTS / n[0]));
+  size        = s->together * s->n;
+  PetscCall(PetscMalloc3(s->dof, &s->row, a->nslots, &s->order, a->nslots, &s->constants));
+  PetscCall(PetscMalloc5(a->nslots, &s->dy, a->nslots, &s->array, a->nslots, &s->x, a->nslots, &s->factors, a->nslots, &s->terms));
+  PetscCall(PetscMalloc4(planes * (s->together + 2) * s->dof * s->width, &s->lines, size, &s->b, size, &s->y[0], size, &s->y[1]));
   for (PetscInt c = 0; c < s->dof; c++) {
     HJSystemProductSetRow(s, c, first);
     first += s->row[c].n;
   }
   for (PetscInt e = 0; e < a->nslots; e++) {
-    PetscInt off[3];
+    const PetscInt slot = s->order[e];
+    PetscInt       off[3];
 
-    HJSlotOffset(a, s->order[e], off);
-    s->line[e]      = (off[2] + 1) * 3 + off[1] + 1;
-    s->side[e]      = off[0];
-    s->constants[e] = a->storage == HJ_COEFFICIENTS_ROW ? a->rows[s->order[e]] : 0.0;
+    HJSlotOffset(a, slot, off);
+    s->dy[e] = off[1] + 1;
+    s->x[e] = s->lines + (PetscCount)(((planes / 2 + off[2]) * (s->together + 2)) * s->dof + a->entry[slot].column) * s->width + 1 + off[0];
+    s->array[e]     = a->storage == HJ_COEFFICIENTS_ARRAYS ? a->value + HJSlotBegin(a, slot) : NULL;
+    s->constants[e] = a->storage == HJ_COEFFICIENTS_ROW ? a->rows[slot] : 0.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -100,20 +114,21 @@ static PetscErrorCode HJSystemProductOpen(const HJProduct *p, HJSystemProduct *s
 static PetscErrorCode HJSystemProductClose(HJSystemProduct *s)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree5(s->row, s->order, s->line, s->side, s->constants));
-  PetscCall(PetscFree5(s->factors, s->terms, s->lines, s->b, s->y));
+  PetscCall(PetscFree3(s->row, s->order, s->constants));
+  PetscCall(PetscFree5(s->dy, s->array, s->x, s->factors, s->terms));
+  PetscCall(PetscFree4(s->lines, s->b, s->y[0], s->y[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the first point of a component of the line dy, dz away from line j lies */
+/* Where the first point of a component of the line l around line j lies */
 static inline PetscScalar *HJSystemLine(const HJSystemProduct *s, PetscInt j, PetscInt l, PetscInt c)
 {
-  const PetscInt plane = s->p->a->dim > 2 ? l / 3 : 0, at = (j + l % 3 - 1 + 3) % 3;
+  const PetscInt plane = s->p->a->dim > 2 ? l / 3 : 0, ring = s->together + 2, at = (j + l % 3 - 1 + ring) % ring;
 
-  return s->lines + ((plane * 3 + at) * s->dof + c) * s->width + 1;
+  return s->lines + ((plane * ring + at) * s->dof + c) * s->width + 1;
 }
 
-/* Takes a line dy, dz away from line j of plane k apart */
+/* Takes the line l around line j of plane k apart */
 static void HJSystemSpread(const HJSystemProduct *s, PetscInt j, PetscInt k, PetscInt l)
 {
   const HJProduct   *p    = s->p;
@@ -142,13 +157,13 @@ static void HJSystemSpreadNext(const HJSystemProduct *s, PetscInt j, PetscInt k)
   }
 }
 
-/* y of a component as one unknown a point has it */
-static void HJSystemAlone(const HJSystemProduct *s, PetscInt c, PetscInt j, PetscCount at)
+/* A component of line j as one unknown a point has it; at: its first point, b and y: on the line */
+static void HJSystemAlone(const HJSystemProduct *s, PetscInt c, PetscInt j, PetscCount at, const PetscScalar *b, PetscScalar *y)
 {
   const HJCoefficients *a     = s->p->a;
   const HJSystemRow    *row   = &s->row[c];
   const PetscInt       *order = s->order + row->first;
-  HJHostRow             r     = {.n = s->n, .b = s->p->b ? s->b : NULL, .y = s->y, .w = s->p->alpha, .c = s->constants + row->first};
+  HJHostRow             r     = {.n = s->n, .b = s->p->b ? b : NULL, .y = y, .w = s->p->alpha, .c = s->constants + row->first};
 
   for (PetscInt l = 0; l < 9; l++) r.x[l] = HJSystemLine(s, j, l, c);
   if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
@@ -158,43 +173,75 @@ static void HJSystemAlone(const HJSystemProduct *s, PetscInt c, PetscInt j, Pets
   s->kernels->product[s->p->b ? 1 : 0][a->storage][row->alone][a->dim - 1](&r);
 }
 
-/* y = b - sum of the row's products, b being what makes it alpha times what is asked for */
-static void HJSystemSum(const HJSystemProduct *s, PetscInt c, PetscInt j, PetscCount at)
+/* The terms first to last - 1 of a component of line j, whose first point is at */
+static void HJSystemSetTerms(const HJSystemProduct *s, PetscInt first, PetscInt last, PetscInt j, PetscCount at)
 {
-  const HJCoefficients *a   = s->p->a;
-  const HJSystemRow    *row = &s->row[c];
+  const PetscInt ring = s->together + 2;
+  PetscCount     line[3];
 
-  for (PetscInt e = 0; e < row->n; e++) {
-    const PetscInt q = row->first + e;
-
-    s->terms[e] = HJSystemLine(s, j, s->line[q], a->entry[s->order[q]].column) + s->side[q];
-    if (a->storage == HJ_COEFFICIENTS_ARRAYS) s->factors[e] = a->value + HJSlotBegin(a, s->order[q]) + at;
+  for (PetscInt dy = 0; dy < 3; dy++) line[dy] = (PetscCount)((j + dy - 1 + ring) % ring) * s->dof * s->width;
+  for (PetscInt q = first; q < last; q++) {
+    s->terms[q - first]   = s->x[q] + line[s->dy[q]];
+    s->factors[q - first] = s->array[q] + at;
   }
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) s->kernels->sum_less(s->n, row->n, s->factors, s->terms, s->b, s->y);
-  else s->kernels->sum(s->n, row->n, s->constants + row->first, s->terms, s->y);
 }
 
-/* Line j of plane k */
-static void HJSystemProductLine(const HJSystemProduct *s, PetscInt j, PetscInt k)
+/* y = b + alpha times the row's products, of a component of lines lo to hi - 1, where it has one row for all points */
+static const PetscScalar *HJSystemSumRow(const HJSystemProduct *s, PetscInt c, PetscInt lo, PetscInt hi)
 {
-  const HJProduct *p     = s->p;
-  const PetscCount at    = ((PetscCount)k * p->shell->width[1] + j) * s->n;
-  const PetscBool  rows  = (PetscBool)(p->a->storage != HJ_COEFFICIENTS_ARRAYS);
-  const PetscReal  alpha = p->alpha;
+  const HJSystemRow *row = &s->row[c];
+
+  for (PetscInt j = lo; j < hi; j++) {
+    PetscScalar *y = s->y[0] + (j - lo) * s->n, *b = s->b + (j - lo) * s->n;
+
+    HJSystemSetTerms(s, row->first, row->first + row->n, j, 0);
+    s->kernels->sum(s->n, row->n, s->constants + row->first, s->terms, y);
+    for (PetscInt i = 0; i < s->n; i++) y[i] = b[i] + s->p->alpha * y[i];
+  }
+  return s->y[0];
+}
+
+/* The same of arrays: b / -alpha less the products, some arrays at a time, and that times -alpha */
+static const PetscScalar *HJSystemSumArrays(const HJSystemProduct *s, PetscInt c, PetscInt lo, PetscInt hi, PetscCount at)
+{
+  const HJSystemRow *row  = &s->row[c];
+  const PetscInt     size = (hi - lo) * s->n, end = row->first + row->n;
+  const PetscReal    alpha = s->p->alpha;
+  PetscScalar       *from = s->b, *to = s->y[0];
+
+  for (PetscInt i = 0; i < size && alpha != -1.0; i++) from[i] = -from[i] / alpha;
+  for (PetscInt first = row->first, last; first < end; first = last) {
+    last = PetscMin(first + HJ_SYSTEM_ARRAYS, end);
+    for (PetscInt j = lo; j < hi; j++) {
+      const PetscInt i = (j - lo) * s->n;
+
+      HJSystemSetTerms(s, first, last, j, at + i);
+      s->kernels->sum_less(s->n, last - first, s->factors, s->terms, from + i, to + i);
+    }
+    from = to;
+    to   = from == s->y[0] ? s->y[1] : s->y[0];
+  }
+  for (PetscInt i = 0; i < size && alpha != -1.0; i++) from[i] *= -alpha;
+  return from;
+}
+
+/* Lines lo to hi - 1 of plane k */
+static void HJSystemProductLines(const HJSystemProduct *s, PetscInt lo, PetscInt hi, PetscInt k)
+{
+  const HJProduct *p    = s->p;
+  const PetscInt   size = (hi - lo) * s->n;
+  const PetscCount at   = ((PetscCount)k * p->shell->width[1] + lo) * s->n;
 
   for (PetscInt c = 0; c < s->dof; c++) {
-    const PetscScalar *b = p->b ? p->b + at * s->dof + c : NULL;
+    const PetscScalar *b = p->b ? p->b + at * s->dof + c : NULL, *from = s->y[0];
     PetscScalar       *y = p->y + at * s->dof + c;
 
-    for (PetscInt i = 0; i < s->n; i++) s->b[i] = b ? b[i * s->dof] : 0.0;
-    if (s->row[c].alone >= 0) HJSystemAlone(s, c, j, at);
-    else {
-      for (PetscInt i = 0; i < s->n && alpha != -1.0 && !rows; i++) s->b[i] = -s->b[i] / alpha;
-      HJSystemSum(s, c, j, at);
-      for (PetscInt i = 0; i < s->n && alpha != -1.0 && !rows; i++) s->y[i] *= -alpha;
-      for (PetscInt i = 0; i < s->n && rows; i++) s->y[i] = s->b[i] + alpha * s->y[i];
-    }
-    for (PetscInt i = 0; i < s->n; i++) y[i * s->dof] = s->y[i];
+    for (PetscInt i = 0; i < size; i++) s->b[i] = b ? b[i * s->dof] : 0.0;
+    if (s->row[c].alone >= 0) {
+      for (PetscInt j = lo, i = 0; j < hi; j++, i += s->n) HJSystemAlone(s, c, j, at + i, s->b + i, s->y[0] + i);
+    } else if (p->a->storage == HJ_COEFFICIENTS_ARRAYS) from = HJSystemSumArrays(s, c, lo, hi, at);
+    else from = HJSystemSumRow(s, c, lo, hi);
+    for (PetscInt i = 0; i < size; i++) y[i * s->dof] = from[i];
   }
 }
 
@@ -205,9 +252,10 @@ PetscErrorCode HJHostSystemProduct(const HJProduct *p)
   PetscFunctionBegin;
   PetscCall(HJSystemProductOpen(p, &s));
   for (PetscInt k = 0; k < p->shell->width[2]; k++) {
-    for (PetscInt j = 0; j < p->shell->width[1]; j++) {
-      HJSystemSpreadNext(&s, j, k);
-      HJSystemProductLine(&s, j, k);
+    for (PetscInt lo = 0, hi; lo < p->shell->width[1]; lo = hi) {
+      hi = PetscMin(lo + s.together, p->shell->width[1]);
+      for (PetscInt j = lo; j < hi; j++) HJSystemSpreadNext(&s, j, k);
+      HJSystemProductLines(&s, lo, hi, k);
     }
   }
   PetscCall(HJSystemProductClose(&s));

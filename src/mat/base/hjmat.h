@@ -209,6 +209,8 @@ PETSC_INTERN PetscErrorCode MatSetValues_HJStencil(Mat, PetscInt, const PetscInt
                                                    InsertMode);
 PETSC_INTERN PetscErrorCode MatSetValuesLocal_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[],
                                                         InsertMode);
+PETSC_INTERN PetscErrorCode MatSetValuesBlockedLocal_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                                               const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatGetValues_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);

@@ -180,6 +180,80 @@ PetscErrorCode MatSetValuesLocal_HJStencil(Mat A, PetscInt m, const PetscInt row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of points by the numbers of the unknowns that these stand for */
+static PetscErrorCode HJMatSetUnblocked(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
+                                        const PetscScalar v[], InsertMode mode)
+{
+  const PetscInt dof = ((Mat_HJStencil *)A->data)->layout.dof;
+  PetscInt      *r, *c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(m * dof, &r, n * dof, &c));
+  for (PetscInt i = 0; i < m * dof; i++) r[i] = rows[i / dof] < 0 ? -1 : rows[i / dof] * dof + i % dof;
+  for (PetscInt j = 0; j < n * dof; j++) c[j] = columns[j / dof] < 0 ? -1 : columns[j / dof] * dof + j % dof;
+  PetscCall(HJMatSetMappedValues(A, m * dof, r, n * dof, c, v, mode));
+  PetscCall(PetscFree2(r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The block at v, whose rows are apart numbers from one another, for an offset of a point */
+static PetscErrorCode HJMatPutBlock(Mat A, PetscInt offset, PetscInt point, PetscInt apart, const PetscScalar v[], InsertMode mode)
+{
+  HJCoefficients *c   = &((Mat_HJStencil *)A->data)->c;
+  const PetscInt  dof = c->dof, first = offset * dof * dof;
+  PetscBool       fits = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dof; i++) {
+    for (PetscInt j = 0; j < dof; j++) fits = (PetscBool)(fits && (c->place[first + i * dof + j] >= 0 || v[i * apart + j] == 0.0));
+  }
+  if (!fits) PetscCall(HJMatAddSlots(A));
+  for (PetscInt i = 0; i < dof; i++) {
+    for (PetscInt j = 0; j < dof; j++) {
+      const PetscInt slot = c->place[first + i * dof + j];
+
+      if (slot >= 0) HJMatPut(c, slot, point, v[i * apart + j], mode);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSetValuesBlockedLocal_HJStencil(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
+                                                  const PetscScalar v[], InsertMode mode)
+{
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  const PetscInt dof = hj->layout.dof;
+
+  PetscFunctionBegin;
+  if (A->rmap->mapping != hj->ltog || A->cmap->mapping != hj->ltog || !v || hj->column_oriented || !hj->c.entry) {
+    PetscCall(HJMatSetUnblocked(A, m, rows, n, columns, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMatExpand(A));
+  for (PetscInt i = 0; i < m; i++) {
+    PetscInt point;
+
+    if (rows[i] < 0) continue;
+    if (!HJMatIsSimple(hj, rows[i], &point)) {
+      PetscCall(HJMatSetUnblocked(A, 1, rows + i, n, columns, v + i * dof * n * dof, mode));
+      continue;
+    }
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscScalar *block  = v + (i * dof * n + j) * dof;
+      const PetscInt     offset = columns[j] < 0 ? -1 : HJMatFindOffset(hj, j, columns[j] - rows[i]);
+
+      if (columns[j] < 0) continue;
+      if (offset >= 0) PetscCall(HJMatPutBlock(A, offset, point, n * dof, block, mode));
+      for (PetscInt e = 0; e < dof * dof && offset < 0; e++) {
+        const PetscInt row = rows[i] * dof + e / dof, column = columns[j] * dof + e % dof;
+
+        PetscCall(HJMatSetMappedValues(A, 1, &row, 1, &column, block + e / dof * n * dof + e % dof, mode));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatGetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[], PetscScalar v[])
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
