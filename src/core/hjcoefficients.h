@@ -59,6 +59,12 @@ static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt
   HJShapeOffset(c->dim, c->shape, c->entry ? c->entry[slot].slot : slot, off);
 }
 
+/* Numbers that vectors have for a point */
+static inline PetscInt HJCoefficientsDof(const HJCoefficients *c)
+{
+  return c->entry ? c->dof : 1;
+}
+
 static inline PetscInt HJSlotRow(const HJCoefficients *c, PetscInt slot)
 {
   return c->entry ? c->entry[slot].row : 0;

@@ -165,7 +165,7 @@ PetscErrorCode HJHostProduct(const HJProduct *p)
 static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, PetscCount at, PetscScalar *to)
 {
   const HJCoefficients *a = p->a;
-  const PetscScalar    *x = p->x + at * a->dof;
+  const PetscScalar    *x = p->x + at * HJCoefficientsDof(a);
 
   if (a->entry) {
     const HJEntry *e = &a->entry[slot];
@@ -190,7 +190,7 @@ static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, Pets
 /* What the points of a line give to their neighbours at one offset */
 static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, PetscInt k)
 {
-  const PetscInt   n = p->shell->width[0], dof = p->a->dof;
+  const PetscInt   n = p->shell->width[0], dof = HJCoefficientsDof(p->a);
   const PetscCount at = ((PetscCount)k * p->shell->width[1] + j) * n;
   HJShellLine      line;
   PetscInt         off[3], lo, hi; /* points [lo, hi) have their neighbour on the line */
@@ -210,7 +210,7 @@ static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, 
 static void HJProductAddReturns(const HJProduct *p)
 {
   const HJProductReturns *r   = p->returns;
-  const PetscInt          dof = p->a->dof;
+  const PetscInt          dof = HJCoefficientsDof(p->a);
 
   for (PetscInt i = 0; i < r->n; i++) {
     for (PetscInt v = r->first[i]; v < r->first[i + 1]; v++)
@@ -220,17 +220,18 @@ static void HJProductAddReturns(const HJProduct *p)
 
 PetscErrorCode HJHostProductTranspose(const HJProduct *p)
 {
-  const HJCoefficients *a = p->a;
-  const HJShell        *s = p->shell;
+  const HJCoefficients *a   = p->a;
+  const HJShell        *s   = p->shell;
+  const PetscInt        dof = HJCoefficientsDof(a);
 
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_RETURNS) {
     HJProductAddReturns(p);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscArrayzero(p->ghost, s->size * a->dof));
-  if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints * a->dof));
-  else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints * a->dof));
+  PetscCall(PetscArrayzero(p->ghost, s->size * dof));
+  if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints * dof));
+  else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints * dof));
   for (PetscInt k = 0; k < s->width[2]; k++) {
     for (PetscInt j = 0; j < s->width[1]; j++) {
       for (PetscInt slot = 0; slot < a->nslots; slot++) HJProductScatterLine(p, slot, j, k);
