@@ -291,7 +291,6 @@ static PetscErrorCode TestBlocks(void)
   const PetscScalar *inverse[2];
   PetscInt           n;
   PetscReal          largest = 0, difference;
-  PetscBool          missing = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (int m = 0; m < 2; m++) {
@@ -307,8 +306,6 @@ static PetscErrorCode TestBlocks(void)
   PetscCall(MatNorm(block[0], NORM_INFINITY, &difference));
   PetscCall(HJTestOK((PetscBool)(difference == 0), "MatGetDiagonalBlock"));
   PetscCall(MatDestroy(&block[0]));
-  PetscCall(MatMissingDiagonal(M[0], &missing, NULL));
-  PetscCall(HJTestOK((PetscBool)!missing, "MatMissingDiagonal"));
   for (int m = 0; m < 2; m++) {
     PetscCall(MatDestroy(&M[m]));
     PetscCall(DMDestroy(&da[m]));

@@ -291,11 +291,11 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    arrays of 20 in 2D. Its rows and the AIJ copy have all entries of the blocks. Such a matrix stays on the host, also where its vectors
    are a GPU's; its SOR is that of the AIJ copy.
 
-   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks'
-   rows too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()`
-   (`MatHJStencilGetArrayDOF()`) and `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds is an error, a zero there is ignored. While it is
-   filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the coefficients. The storage
-   changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
+   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
+   too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()`
+   (`MatHJStencilGetArrayDOF()`) and `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds is an error, a zero
+   there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds
+   the coefficients. The storage changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
    `MatPtAP()` with the interpolation between two `DMDA` (`MATHJTRANSFER`) is a `MATHJSTENCIL` on the coarse `DMDA`, worked out where the
    matrix lies; it has few rows where the fine one has few, and arrays otherwise.

@@ -136,6 +136,7 @@ static PetscErrorCode HJMatMoveArrays(Mat A, HJShape shape, const unsigned char 
   hj->use   = NULL;
   PetscCall(HJMatSetShapeOf(A, shape, present));
   PetscCall(HJMatExpandIn(A, ops));
+  PetscCall(HJMatGetIn(A, ops, &c));
   for (PetscInt s = 0; s < old.nslots; s++) {
     const PetscInt slot = HJSlotLike(&hj->c, &old, s);
 
