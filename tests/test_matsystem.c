@@ -331,7 +331,10 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt which = 0; which < 36; which++) PetscCall(TestRandom(which));
   for (PetscInt dim = 1; dim <= 3; dim++) {
-    for (int box = 0; box < (dim > 1 ? 2 : 1); box++) PetscCall(TestAlone(dim, (PetscBool)box, SYSTEM_ARRAYS));
+    for (int box = 0; box < (dim > 1 ? 2 : 1); box++) {
+      PetscCall(TestAlone(dim, (PetscBool)box, SYSTEM_ARRAYS));
+      PetscCall(TestAlone(dim, (PetscBool)box, SYSTEM_ROW));
+    }
   }
   {
     const int code = HJTestDone();

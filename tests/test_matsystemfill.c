@@ -265,6 +265,7 @@ static PetscErrorCode TestArrays(void)
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(Same(A, B, "MatHJStencilGetArrayDOF"));
+  PetscCall(Stored(A, "one row for all points", "arrays that are one number each become one row"));
   PetscCall(MatZeroEntries(A));
   PetscCall(MatHJStencilSetRow(A, 9, offsets, blocks));
   PetscCall(Same(A, B, "MatHJStencilSetRow"));

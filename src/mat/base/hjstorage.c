@@ -372,29 +372,82 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row on all ranks? Where they agree *same is true and row[] is it */
-static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, unsigned int unknown, PetscBool *same, PetscScalar row[])
+/* One row on all ranks? mine: this one has row[], but for those that it does not know, has[]. Where they agree *same is true and row[] is it */
+static PetscErrorCode HJMatCompareRow(MPI_Comm comm, PetscInt n, PetscBool mine, const PetscBool has[], PetscScalar row[], PetscBool *same)
 {
-  PetscReal extreme[2 * HJ_MAX_SLOTS + 1];
-  PetscBool number = PETSC_TRUE; /* a maximum may pass over what is none */
+  PetscReal *extreme;
+  PetscBool  number = PETSC_TRUE; /* a maximum may pass over what is none */
 
   PetscFunctionBegin;
-  for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) {
-    const PetscBool has = (PetscBool)(c->nrows == 1 && s < c->nslots && !(unknown >> s & 1));
-
-    extreme[2 * s]     = has ? c->rows[s] : PETSC_MIN_REAL;
-    extreme[2 * s + 1] = has ? -c->rows[s] : PETSC_MIN_REAL;
+  PetscCall(PetscMalloc1(2 * n + 1, &extreme));
+  for (PetscInt s = 0; s < n; s++) {
+    extreme[2 * s]     = mine && has[s] ? row[s] : PETSC_MIN_REAL;
+    extreme[2 * s + 1] = mine && has[s] ? -row[s] : PETSC_MIN_REAL;
     number             = (PetscBool)(number && !PetscIsNanReal(extreme[2 * s]));
   }
-  extreme[2 * HJ_MAX_SLOTS] = c->nrows == 1 && number ? 0 : 1;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, extreme, 2 * HJ_MAX_SLOTS + 1, MPIU_REAL, MPIU_MAX, comm));
-  *same = (PetscBool)(extreme[2 * HJ_MAX_SLOTS] == 0);
-  for (PetscInt s = 0; s < c->nslots && *same; s++) {
-    const PetscBool has = (PetscBool)(extreme[2 * s] > PETSC_MIN_REAL || extreme[2 * s + 1] > PETSC_MIN_REAL);
+  extreme[2 * n] = mine && number ? 0 : 1;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, extreme, (PetscMPIInt)(2 * n + 1), MPIU_REAL, MPIU_MAX, comm));
+  *same = (PetscBool)(extreme[2 * n] == 0);
+  for (PetscInt s = 0; s < n && *same; s++) {
+    const PetscBool any = (PetscBool)(extreme[2 * s] > PETSC_MIN_REAL || extreme[2 * s + 1] > PETSC_MIN_REAL);
 
-    if (has && extreme[2 * s] != -extreme[2 * s + 1]) *same = PETSC_FALSE;
-    row[s] = has ? extreme[2 * s] : 0.0;
+    if (any && extreme[2 * s] != -extreme[2 * s + 1]) *same = PETSC_FALSE;
+    row[s] = any ? extreme[2 * s] : 0.0;
   }
+  PetscCall(PetscFree(extreme));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The one row of a dictionary, if it has no more, and that of the other ranks; unknown: a bit for each slot that it does not know */
+static PetscErrorCode HJMatCompareDictionary(MPI_Comm comm, const HJCoefficients *c, unsigned int unknown, PetscBool *same,
+                                             PetscScalar row[])
+{
+  PetscBool has[HJ_MAX_SLOTS];
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    has[s] = (PetscBool) !(unknown >> s & 1);
+    row[s] = c->rows[s];
+  }
+  PetscCall(HJMatCompareRow(comm, c->nslots, (PetscBool)(c->nrows == 1), has, row, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the array of a slot is one number where it leads inside the domain; *has is false where it leads nowhere */
+static PetscBool HJSlotIsOne(const HJCoefficients *c, PetscInt slot, const HJGrid *grid, PetscBool *has, PetscScalar *number)
+{
+  const HJBox        box = HJCoefficientsInside(c, slot, grid);
+  const PetscScalar *a   = c->value + HJSlotBegin(c, slot);
+
+  *number = 0.0;
+  *has    = (PetscBool)!HJBoxEmpty(&box);
+  if (*has) *number = a[HJBoxIndex(&grid->owned, box.lo[0], box.lo[1], box.lo[2])];
+  for (PetscInt k = box.lo[2]; k < box.hi[2]; k++) {
+    for (PetscInt j = box.lo[1]; j < box.hi[1]; j++) {
+      for (PetscInt i = box.lo[0]; i < box.hi[0]; i++)
+        if (a[HJBoxIndex(&grid->owned, i, j, k)] != *number) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+/* Several unknowns a point: arrays, the same on all ranks, become one row where that holds them. Collective */
+static PetscErrorCode HJMatTryOneRow(Mat A)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients *c  = &hj->c;
+  PetscScalar    *row;
+  PetscBool      *has, mine = PETSC_TRUE, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(c->nslots, &row, c->nslots, &has));
+  for (PetscInt s = 0; s < c->nslots && mine; s++) mine = HJSlotIsOne(c, s, &hj->grid, &has[s], &row[s]);
+  PetscCall(HJMatCompareRow(PetscObjectComm((PetscObject)A), c->nslots, mine, has, row, &same));
+  if (same && HJMatIsFinite(c->nslots, row)) {
+    PetscCall(HJMatSetZero(A));
+    PetscCall(PetscArraycpy(c->rows, row, c->nslots));
+  }
+  PetscCall(PetscFree2(row, has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,9 +516,12 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
   PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, comm));
   if (any) {
     PetscCall(HJMatExpandIn(A, ops));
-    if (c->dof > 1) PetscCall(HJMatDropSlots(A));
+    if (c->dof > 1) {
+      PetscCall(HJMatDropSlots(A));
+      PetscCall(HJMatTryOneRow(A));
+    }
   } else if (c->dof == 1) {
-    PetscCall(HJMatCompareRow(comm, c, unknown, &same, row));
+    PetscCall(HJMatCompareDictionary(comm, c, unknown, &same, row));
     if (same) {
       PetscCall(HJMatSetZero(A));
       PetscCall(PetscArraycpy(c->rows, row, c->nslots));
