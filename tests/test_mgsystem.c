@@ -291,7 +291,7 @@ static PetscErrorCode TestRefused(void)
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJMG));
-  ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ or BAIJ matrix", "-pc_type gamg");
+  ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ, BAIJ or hjstencil matrix", "-pc_type gamg");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));

@@ -22,8 +22,8 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       converted; /* A of the finest level is a copy of the matrix */
-  PetscBool       swept;     /* the coarsest grid is */
+  Mat             rows;  /* the finest level's A as AIJ, for the Galerkin product; A itself where it is that */
+  PetscBool       swept; /* the coarsest grid is */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -79,7 +79,7 @@ static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG, several unknowns a point; hjacobi %s\n",
                                    s->nlevels, s->nlevels == 1 ? "" : "s", HJACOBI_VERSION_STRING));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
-                                   s->converted ? ", the matrix is kept a second time as " MATAIJ : ""));
+                                   s->rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
                                    s->swept ? "swept, which need not solve it" : "factored"));
@@ -102,7 +102,7 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest grid: the user's DMDA where it is as those of the coarser ones, and the matrix, a copy where it is not AIJ */
+/* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
   HJMGSystemLevel *level = &s->level[0];
@@ -132,11 +132,12 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   PetscCall(PetscObjectReference((PetscObject)pc->pmat));
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
-  s->nlevels   = 1;
-  s->converted = (PetscBool)!aij;
-  if (aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(&level->A));
-  PetscCall(HJCopyRows(pc->pmat, &level->A));
+  s->nlevels = 1;
+  if (!aij) PetscCall(HJCopyRows(pc->pmat, &s->rows));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)level->A));
+    s->rows = level->A;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +197,7 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
     PetscCall(DMDestroy(&coarse->points));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
+  PetscCall(MatPtAP(s->nlevels == 1 ? s->rows : fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
   s->nlevels++;
   PetscCall(HJMGSystemMeasure(pc, coarse));
   *made = PETSC_TRUE;
@@ -263,10 +264,11 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   for (PetscInt l = 0; l < s->nlevels; l++) {
     const HJMGSystemLevel *level = &s->level[l];
     const PetscInt         at    = s->nlevels - 1 - l;
+    const Mat              A     = !l && !at ? s->rows : level->A; /* factored where it is the only one */
     KSP                    ksp;
 
     PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
-    PetscCall(KSPSetOperators(ksp, level->A, level->A));
+    PetscCall(KSPSetOperators(ksp, A, A));
     if (at || s->swept) PetscCall(HJMGSystemSetSmoother(level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
     else if (!at) PetscCall(HJMGSystemSetFactor(ksp));
     if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
@@ -298,7 +300,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
 static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
   PetscFunctionBegin;
-  if (s->converted) {
+  if (s->rows != s->level[0].A) {
     *kept = PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -323,6 +325,7 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCDestroy(&s->pc));
+  PetscCall(MatDestroy(&s->rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
     PetscCall(DMDestroy(&level->da));
     PetscCall(DMDestroy(&level->points));

@@ -30,10 +30,11 @@ static PetscErrorCode HJInsideFillArrays(const HJArrayOps *ops, const HJGrid *gr
 
   PetscFunctionBegin;
   PetscCall(HJMatAllocArrays(B, ops->backend->mtype, PETSC_FALSE));
-  for (PetscInt s = 0; s < to->nslots; s++)
+  for (PetscInt s = 0; s < to->nslots; s++) {
     PetscCall(
       (*ops->part)(sizeof(PetscScalar), box, &grid->owned, from->value + HJSlotBegin(from, s), box, to->value + HJSlotBegin(to, s)));
-  hj->touched = (1u << to->nslots) - 1; /* what leads out is set to 0 */
+    hj->use[s].touched = PETSC_TRUE; /* what leads out is set to 0 */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
