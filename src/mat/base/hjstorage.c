@@ -372,7 +372,8 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row on all ranks? mine: this one has row[], but for those that it does not know, has[]. Where they agree *same is true and row[] is it */
+/* One row on all ranks? mine: this one has row[], but for those that it does not know, has[]. Where they agree *same is true, and row[] is
+   it */
 static PetscErrorCode HJMatCompareRow(MPI_Comm comm, PetscInt n, PetscBool mine, const PetscBool has[], PetscScalar row[], PetscBool *same)
 {
   PetscReal *extreme;
