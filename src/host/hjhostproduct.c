@@ -168,9 +168,11 @@ static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, Pets
   const PetscScalar    *x = p->x + at * HJCoefficientsDof(a);
 
   if (a->entry) {
-    const HJEntry *e = &a->entry[slot];
+    const PetscInt     dof = a->dof, row = a->entry[slot].row, column = a->entry[slot].column;
+    const PetscBool    one = (PetscBool)(a->storage == HJ_COEFFICIENTS_ROW);
+    const PetscScalar *c   = one ? a->rows + slot : a->value + HJSlotBegin(a, slot) + at;
 
-    for (PetscInt i = 0; i < n; i++) to[i * a->dof + e->column] += p->alpha * HJCoefficientAt(a, slot, at + i) * x[i * a->dof + e->row];
+    for (PetscInt i = 0; i < n; i++) to[i * dof + column] += p->alpha * c[one ? 0 : i] * x[i * dof + row];
   } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     const PetscScalar *c = a->value + HJSlotBegin(a, slot) + at;
 

@@ -30,7 +30,7 @@ typedef struct {
   const PetscScalar  **factors, **terms;
   PetscScalar         *constants; /* [nslots] */
   PetscScalar         *lines;     /* [planes][together + 2][dof][width], a line at its number modulo together + 2 */
-  PetscScalar         *b, *y[2];  /* [together][n] of a component */
+  PetscScalar         *b, *y[2];  /* [together][n] of a component; b is 0 where there is none */
 } HJSystemProduct;
 
 /* Whether a row is one of one unknown a point: its slots are then sorted as those are */
@@ -94,6 +94,7 @@ static PetscErrorCode HJSystemProductOpen(const HJProduct *p, HJSystemProduct *s
   PetscCall(PetscMalloc3(s->dof, &s->row, a->nslots, &s->order, a->nslots, &s->constants));
   PetscCall(PetscMalloc5(a->nslots, &s->dy, a->nslots, &s->array, a->nslots, &s->x, a->nslots, &s->factors, a->nslots, &s->terms));
   PetscCall(PetscMalloc4(planes * (s->together + 2) * s->dof * s->width, &s->lines, size, &s->b, size, &s->y[0], size, &s->y[1]));
+  PetscCall(PetscArrayzero(s->b, size));
   for (PetscInt c = 0; c < s->dof; c++) {
     HJSystemProductSetRow(s, c, first);
     first += s->row[c].n;
@@ -201,15 +202,14 @@ static const PetscScalar *HJSystemSumRow(const HJSystemProduct *s, PetscInt c, P
   return s->y[0];
 }
 
-/* The same of arrays: b / -alpha less the products, some arrays at a time, and that times -alpha */
+/* b / -alpha, in s->b, less the products of arrays, some arrays at a time */
 static const PetscScalar *HJSystemSumArrays(const HJSystemProduct *s, PetscInt c, PetscInt lo, PetscInt hi, PetscCount at)
 {
   const HJSystemRow *row  = &s->row[c];
-  const PetscInt     size = (hi - lo) * s->n, end = row->first + row->n;
-  const PetscReal    alpha = s->p->alpha;
-  PetscScalar       *from = s->b, *to = s->y[0];
+  const PetscInt     end  = row->first + row->n;
+  const PetscScalar *from = s->b;
+  PetscScalar       *to   = s->y[0];
 
-  for (PetscInt i = 0; i < size && alpha != -1.0; i++) from[i] = -from[i] / alpha;
   for (PetscInt first = row->first, last; first < end; first = last) {
     last = PetscMin(first + HJ_SYSTEM_ARRAYS, end);
     for (PetscInt j = lo; j < hi; j++) {
@@ -221,7 +221,6 @@ static const PetscScalar *HJSystemSumArrays(const HJSystemProduct *s, PetscInt c
     from = to;
     to   = from == s->y[0] ? s->y[1] : s->y[0];
   }
-  for (PetscInt i = 0; i < size && alpha != -1.0; i++) from[i] *= -alpha;
   return from;
 }
 
@@ -229,19 +228,19 @@ static const PetscScalar *HJSystemSumArrays(const HJSystemProduct *s, PetscInt c
 static void HJSystemProductLines(const HJSystemProduct *s, PetscInt lo, PetscInt hi, PetscInt k)
 {
   const HJProduct *p    = s->p;
-  const PetscInt   size = (hi - lo) * s->n;
-  const PetscCount at   = ((PetscCount)k * p->shell->width[1] + lo) * s->n;
+  const PetscInt   size = (hi - lo) * s->n, dof = s->dof;
+  const PetscCount at = ((PetscCount)k * p->shell->width[1] + lo) * s->n;
 
-  for (PetscInt c = 0; c < s->dof; c++) {
-    const PetscScalar *b = p->b ? p->b + at * s->dof + c : NULL, *from = s->y[0];
-    PetscScalar       *y = p->y + at * s->dof + c;
+  for (PetscInt c = 0; c < dof; c++) {
+    const PetscBool   alone = (PetscBool)(s->row[c].alone >= 0), less = (PetscBool)(!alone && p->a->storage == HJ_COEFFICIENTS_ARRAYS);
+    const PetscScalar scale = less ? -p->alpha : 1.0, *b = p->b ? p->b + at * dof + c : NULL, *from = s->y[0];
+    PetscScalar      *y = p->y + at * dof + c;
 
-    for (PetscInt i = 0; i < size; i++) s->b[i] = b ? b[i * s->dof] : 0.0;
-    if (s->row[c].alone >= 0) {
-      for (PetscInt j = lo, i = 0; j < hi; j++, i += s->n) HJSystemAlone(s, c, j, at + i, s->b + i, s->y[0] + i);
-    } else if (p->a->storage == HJ_COEFFICIENTS_ARRAYS) from = HJSystemSumArrays(s, c, lo, hi, at);
-    else from = HJSystemSumRow(s, c, lo, hi);
-    for (PetscInt i = 0; i < size; i++) y[i * s->dof] = from[i];
+    for (PetscInt i = 0; i < size && b; i++) s->b[i] = b[i * dof] / scale; /* without b it is 0 */
+    if (less) from = HJSystemSumArrays(s, c, lo, hi, at);
+    else if (!alone) from = HJSystemSumRow(s, c, lo, hi);
+    for (PetscInt j = lo, i = 0; j < hi && alone; j++, i += s->n) HJSystemAlone(s, c, j, at + i, s->b + i, s->y[0] + i);
+    for (PetscInt i = 0; i < size; i++) y[i * dof] = scale * from[i];
   }
 }
 

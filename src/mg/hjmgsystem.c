@@ -299,17 +299,19 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
 /* New values of the same pattern in the matrices that are there; *kept is false where they lead to other grids */
 static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
+  PetscBool own = PETSC_TRUE;
+
   PetscFunctionBegin;
-  if (s->rows != s->level[0].A) {
-    *kept = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  *kept = PETSC_TRUE;
+  if (s->rows != s->level[0].A) PetscCall(PetscObjectTypeCompare((PetscObject)s->level[0].A, MATHJSTENCIL, &own));
+  *kept = own;
+  if (!own) PetscFunctionReturn(PETSC_SUCCESS); /* BAIJ's rows are copied anew */
+  if (s->rows != s->level[0].A) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
     HJGrid             grid;
 
-    if (level > s->level) PetscCall(MatPtAP(level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
+    if (level > s->level)
+      PetscCall(MatPtAP(level == s->level + 1 ? s->rows : level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
     PetscCall(HJGridCreate(level->da, &grid));
     PetscCall(HJMGSystemMeasure(pc, level));
     *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
