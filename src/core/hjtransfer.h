@@ -10,10 +10,10 @@
 /*
    In direction d the fine point with the global number I lies at coarse (I - first[d]) / factor[d]. Where the coarse grid has N points the
    fine one has factor (N - 1) + 1, or factor N where the direction is periodic, and first is 0: that is DMDA's interpolation. PCHJMG also
-   halves directions of other sizes, and has the odd points coarse in some without periodicity: there first is 1. Without periodicity a last
-   point beyond the last coarse one hangs on it alone, with coefficient last[d], and a first point before the first coarse one with before[d].
-   In a periodic direction of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between the last one
-   and the image of the first. start: global number of this rank's first point, which the grids' local coordinates count from.
+   halves directions of other sizes, and has the odd points coarse in some without periodicity: there first is 1. Without periodicity a
+   last point beyond the last coarse one hangs on it alone, with coefficient last[d], and a first point before the first coarse one with
+   before[d]. In a periodic direction of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between
+   the last one and the image of the first. start: global number of this rank's first point, which the grids' local coordinates count from.
 */
 typedef struct {
   HJGrid    coarse, fine;
