@@ -314,6 +314,35 @@ static PetscErrorCode TestBlocks(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Written in the natural order of points, and loaded again */
+static PetscErrorCode TestLoad(void)
+{
+  DM          da[2];
+  Mat         A, B;
+  PetscViewer viewer;
+  char        file[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(&full, MATHJSTENCIL, &da[0], &A));
+  PetscCall(SystemCreate(&full, MATAIJ, &da[1], &B));
+  PetscCall(BinaryFile(file, sizeof(file)));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  PetscCall(MatLoad(A, viewer));
+  PetscCall(Same(A, B, "binary view, loaded"));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(RemoveBinaryFile(file));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SolveWith(const System *s, const char *type, const char *pctype, PetscReal *residual, PetscInt *its)
 {
   DM        da;
@@ -378,6 +407,7 @@ int main(int argc, char **argv)
   PetscCall(TestCOO());
   PetscCall(TestArrays());
   PetscCall(TestBlocks());
+  PetscCall(TestLoad());
   PetscCall(TestSolve(SYSTEM_ARRAYS));
   PetscCall(TestSolve(SYSTEM_ROW));
   {

@@ -159,6 +159,9 @@ multigrid()
     timeout 120 "$MPIEXEC" -n 1 "$dir/snes-ex19" -da_refine 3 -dll_append "$LIB" -pc_type hjmg -snes_converged_reason -ksp_converged_reason -dm_mat_type $type >"$dir/out" 2>&1 </dev/null
     ok "$(grep -q 'Nonlinear solve converged' "$dir/out" && ! grep -q 'Linear solve did not\|iterations [0-9][0-9]' "$dir/out" && echo yes)" \
       "snes ex19, 4 unknowns a point, $type, is solved by hjmg, with less than 10 iterations a linear solve"
+    fields=$(iterations 2 "$dir/snes-ex19" -da_refine 3 -dll_append "$LIB" -options_file config/options/fields.opts -dm_mat_type $type)
+    if [ "${fields:-999}" -le 20 ]; then result=yes; else result=no; fi
+    ok $result "snes ex19, $type, hjmg for each field (fields.opts): ${fields:-failed} iterations, at most 20"
   done
 }
 

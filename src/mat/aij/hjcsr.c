@@ -374,15 +374,17 @@ static PetscErrorCode HJMatFromNatural(DM da, Mat *natural)
   AO       ao;
   IS       is;
   Mat      B;
-  PetscInt start, end, *points;
+  PetscInt start, end, dof, *points;
 
   PetscFunctionBegin;
+  PetscCall(DMDAGetDof(da, &dof));
   PetscCall(DMDAGetAO(da, &ao));
   PetscCall(MatGetOwnershipRange(*natural, &start, &end));
   PetscCall(PetscMalloc1(end - start, &points));
   for (PetscInt r = start; r < end; r++) points[r - start] = r;
   PetscCall(AOPetscToApplication(ao, end - start, points));
   PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)da), end - start, points, PETSC_OWN_POINTER, &is));
+  PetscCall(ISSetBlockSize(is, dof));
   PetscCall(MatCreateSubMatrix(*natural, is, is, MAT_INITIAL_MATRIX, &B));
   PetscCall(ISDestroy(&is));
   PetscCall(MatDestroy(natural));

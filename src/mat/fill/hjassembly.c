@@ -168,13 +168,13 @@ PetscErrorCode MatSetValuesLocal_HJStencil(Mat A, PetscInt m, const PetscInt row
     }
     for (PetscInt j = 0; j < n; j++) {
       const PetscInt to = dof == 1 ? columns[j] : columns[j] / dof;
-      PetscInt       s;
+      PetscInt       offset, s;
 
       if (columns[j] < 0) continue;
-      s = HJMatFindOffset(hj, j, to - local);
-      if (dof > 1) s = HJSlotOfEntry(&hj->c, s, rows[i] - local * dof, columns[j] - to * dof);
+      offset = HJMatFindOffset(hj, j, to - local);
+      s      = HJSlotOfEntry(&hj->c, offset, rows[i] - local * dof, columns[j] - to * dof);
       if (s >= 0) HJMatPut(&hj->c, s, point, v[i * n + j], mode);
-      else PetscCall(HJMatSetMappedValues(A, 1, rows + i, 1, columns + j, v + i * n + j, mode));
+      else if (offset < 0 || v[i * n + j] != 0.0) PetscCall(HJMatSetMappedValues(A, 1, rows + i, 1, columns + j, v + i * n + j, mode));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
