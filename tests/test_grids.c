@@ -215,8 +215,8 @@ static PetscErrorCode TestSizes(void)
   } known[] = {
     {{2, 65, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 64, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},
     {{2, 63, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 50, PETSC_FALSE, INSIDE, 1, 8}, {5, 4}},
-    {{2, 50, PETSC_TRUE, INSIDE, 1, 8}, {5, 4}},  {{3, 33, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
-    {{3, 32, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}}, {{3, 31, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
+    {{3, 33, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}}, {{3, 32, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
+    {{3, 31, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
   };
 
   PetscFunctionBegin;

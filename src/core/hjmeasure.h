@@ -27,7 +27,7 @@ typedef struct {
    At how many points, of so many that are coupled, a direction is weaker than the strongest one there: by more than HJ_MEASURE_RATIO times
    4^s, s the last step that is so. The strongest is strong to both sides, and what is weak is so on both: a wall or the end of the domain
    is no side, and coefficients that jump from point to point make no direction. And how often a direction is strong alone: all others are
-   weaker by more than 4 HJ_MEASURE_RATIO. The ends of a direction of 8 points or more are left out. 0 points: the backend does not look
+   weaker by more than 4 HJ_MEASURE_RATIO. 0 points: the backend does not look
 */
 #define HJ_RATIO_STEPS 8
 typedef struct {

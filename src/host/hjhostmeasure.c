@@ -56,17 +56,6 @@ static void HJMeasureRowRatios(PetscInt dim, const HJMeasureRow *row, PetscReal 
   if (row->others > 0.0) HJMeasureAddRatios(dim, below, above, n, r);
 }
 
-/* The ends of a direction tell nothing of ratios where it has this number of points or more: on coarse grids they are near to walls, and
-   the couplings along a wall have lost what leads to it */
-#define HJ_MEASURE_LONG 8
-
-static PetscBool HJMeasureIsAside(const HJGrid *grid, unsigned int ends)
-{
-  for (PetscInt d = 0; d < grid->dim; d++)
-    if (grid->N[d] >= HJ_MEASURE_LONG && (ends >> (2 * d) & 3u)) return PETSC_TRUE;
-  return PETSC_FALSE;
-}
-
 /* Points of a piece, whose sums are in the first-level cache */
 #define HJ_MEASURE_PIECE 128
 
@@ -170,7 +159,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
         HJMeasureAddFirst(&m->first, &row, g->dim, ends);
-        if (!HJMeasureIsAside(g, ends)) HJMeasureRowRatios(g->dim, &row, 1.0, &m->ratios);
+        HJMeasureRowRatios(g->dim, &row, 1.0, &m->ratios);
         m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
         HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);
       }
