@@ -77,7 +77,7 @@ help:
 	@echo 'make lint       format, rooms, cppcheck, docs, function length, licence lines'
 	@echo 'make install    into prefix=... (default /usr/local); DESTDIR=... stages it; make uninstall takes it away again'
 	@echo 'make dist       build/hjacobi-$(VERSION).tar.gz of the last commit, which builds without git'
-	@echo 'make release-check  all that a release needs: lint, check, docs, the tarball and its build, an installation; STEPS="..." does some'
+	@echo 'make release-check  all that a release needs: lint, check, docs, tarball, installation, pip beside PyPI'"'"'s PETSc, Ubuntu; STEPS="..." does some'
 	@echo 'make clean'
 	@echo 'Variables: PETSC_DIR PETSC_ARCH V=1 BUILD LIB CFLAGS CUDA=0|1 CUDA_ARCHS=native|all|"80 90"|ptx80 MPIEXEC CHECK_JOBS'
 

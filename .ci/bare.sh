@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What README says to someone who has a bare Debian: makes one by debootstrap, clones the last commit into it and runs the commands of
 # README's "Quick start" there, as root, then .ci/deb.sh and .ci/pip.sh. Package mirror, proxies and certificates are those of this machine.
-# Usage: bare.sh SUITE [COMMAND ...]    bookworm or trixie; other commands to run there, a word each. Exit status: that of the commands; 0
-#                                       and a line "skipped: ..." where no Debian can be made here
-#        MIRROR=... bare.sh noble       the same in Ubuntu 24.04, from a mirror of Ubuntu, which apt knows of no Debian
+# Usage: bare.sh SUITE [COMMAND ...]    bookworm, trixie, or noble, Ubuntu 24.04; other commands to run there, a word each. Exit status: that of
+#                                       the commands; 0 and a line "skipped: ..." where no such system can be made here
+#        MIRROR=... bare.sh SUITE       from another mirror than that of this machine's apt, or, for Ubuntu, than debootstrap's
 #        bare.sh --mirror               prints the mirror that apt takes Debian from here
 # The system without the commands' packages is kept in build/bare for the next run. All mounts and processes are in namespaces that end with
 # this script, however it ends, so that none is left and nothing of this machine can be deleted through one.
@@ -46,18 +46,33 @@ network()
   apt-config dump Acquire | grep -v IndexTargets >"$1/etc/apt/apt.conf.d/99machine"
 }
 
+# Of Ubuntu's archive, which debootstrap checks by it: the package's, or that of Debian 13, which apt has checked
+ubuntu_key()
+{
+  local file=usr/share/keyrings/ubuntu-archive-keyring.gpg
+
+  if [ -e "/$file" ]; then
+    echo "/$file"
+    return
+  fi
+  [ -e "$cache/key/$file" ] || sh .ci/trixie.sh "$cache/key" ubuntu-keyring >"$cache/key.log" 2>&1
+  echo "$cache/key/$file"
+}
+
 # A file system with SUITE, git and make in it, which README takes for granted
 base()
 {
-  local suite=$1 root=$2 script='' components=''
+  local suite=$1 root=$2 script='' options=()
 
   if [ -f "$cache/$suite.tar" ]; then
     tar -C "$root" -xf "$cache/$suite.tar"
     return
   fi
-  if [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then script=gutsy; fi # an Ubuntu that is newer than this debootstrap
-  if [ -n "${MIRROR:-}" ]; then components=main,universe; fi
-  debootstrap --variant=minbase --include=git,make --components="${components:-main}" "$suite" "$root" "$mirror" ${script:+"$script"} \
+  if [ "$suite" = noble ]; then
+    options=(--components=main,universe --force-check-gpg --keyring="$(ubuntu_key)")
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=gutsy # for all of Ubuntu; this debootstrap is older than the suite
+  fi
+  debootstrap --variant=minbase --include=git,make "${options[@]}" "$suite" "$root" "$mirror" ${script:+"$script"} \
     >"$cache/$suite.log" 2>&1 || return
   tar -C "$root" -cf "$cache/$suite.tar.part" . && mv "$cache/$suite.tar.part" "$cache/$suite.tar"
 }
@@ -93,9 +108,9 @@ run()
     commands+=(.ci/deb.sh .ci/pip.sh)
   fi
   for command in "${commands[@]}"; do
-    local before=$SECONDS
-    within "$root" "$command" || { echo "$suite: $command failed"; exit 1; }
-    echo "$suite: $command: exit 0, $((SECONDS - before)) s"
+    TIMEFORMAT="$suite: $command: %R s, %U + %S s of CPU"
+    time within "$root" "$command" || { echo "$suite: $command failed"; exit 1; }
+    echo "$suite: $command: exit 0"
   done
 }
 
@@ -103,7 +118,10 @@ if [ "$1" = --mirror ]; then
   mirror
   exit
 fi
-mirror=${MIRROR:-$(mirror)}
+suite=$1
+if [ "$suite" = --inside ]; then suite=$2; fi
+mirror=${MIRROR:-}
+if [ "$suite" != noble ]; then mirror=${MIRROR:-$(mirror)}; fi # debootstrap knows Ubuntu's
 if [ "$1" = --inside ]; then
   run "${@:2}"
   exit
@@ -112,7 +130,7 @@ fi
 for tool in debootstrap git unshare setpriv; do
   command -v "$tool" >/dev/null || skipped "there is no $tool here"
 done
-[ -n "$mirror" ] || skipped 'apt has no mirror of Debian here'
+[ -n "$mirror" ] || [ "$suite" = noble ] || skipped 'apt has no mirror of Debian here'
 unshare --mount --pid --fork mount -t tmpfs tmpfs /tmp 2>/dev/null || skipped 'this machine allows no mounts'
 mkdir -p "$cache"
 root=$(mktemp -d "$cache/$1.XXXXXX")

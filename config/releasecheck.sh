@@ -9,6 +9,10 @@
 #   dist     make dist; the tarball is unpacked, and builds and passes a test where git finds no repository
 #   install  that tree is installed into a scratch prefix, with all that tests/test_install.sh asks of it
 #   python   an sdist for PyPI is made, and pip installs it; skipped where there is no petsc4py
+#   pypi     PyPI would take the sdist; beside PyPI's petsc and petsc4py pip installs this, which solves a problem and passes the tests of
+#            config/python. PYPI_VENV: a virtual environment that has these, or where they shall be built, which takes some 20 minutes
+#            (default: in $BUILD/release-check)
+#   ubuntu   README's commands and pip in a bare Ubuntu 24.04 (.ci/bare.sh, which CI runs for Debian 12 and 13); skipped where none can be made
 set -u
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES # options of this make, as CUDA=0, are in the environment; its folders are not for the tarball
@@ -61,12 +65,34 @@ step_python()
   make -s -j"$jobs" BUILD="$build" LIB="$LIB" ONLY=test_python check-long
 }
 
+# In a shell of its own, with nothing of this build named, as for who has no PETSc. PyPI's is built without what the tests do not need
+step_pypi()
+(
+  venv=$(realpath "${PYPI_VENV:-$folder/pypi}")
+  unset PETSC_DIR PETSC_ARCH PKG_CONFIG_PATH CC PYTHONPATH HJACOBI_LIBRARY
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+  export PYTHONDONTWRITEBYTECODE=1
+  if ! "$venv/bin/python" -c 'import petsc4py.PETSc'; then
+    "${PYTHON3:-/usr/bin/python3}" -m venv "$venv" &&
+      env -u CFLAGS PETSC_CONFIGURE_OPTIONS="${PETSC_CONFIGURE_OPTIONS:---with-fc=0 --with-cxx=0 --with-cuda=0 --with-x=0 COPTFLAGS=-O1}" \
+        "$venv/bin/pip" install numpy petsc petsc4py || exit
+  fi
+  "$venv/bin/pip" install pytest build twine && "$venv/bin/python" -m build --sdist --outdir "$folder/sdist" config/python &&
+    "$venv/bin/twine" check "$folder"/sdist/*.tar.gz && "$venv/bin/pip" install --force-reinstall --no-deps ./config/python &&
+    (cd / && "$venv/bin/python" -m hjacobi --check) && "$venv/bin/python" -m pytest -p no:cacheprovider -rs config/python/tests
+)
+
+step_ubuntu()
+{
+  bash .ci/bare.sh noble 'make demo' 'make check' .ci/pip.sh
+}
+
 failed=
-[ $# -gt 0 ] || set -- tree lint check docs dist install python
+[ $# -gt 0 ] || set -- tree lint check docs dist install python pypi ubuntu
 for step in "$@"; do
   began=$(date +%s)
   if "step_$step" >"$folder/$step.log" 2>&1; then
-    echo "release-check: $step: ok, $(($(date +%s) - began)) s$(sed -n 's/^.* \(skipped: .*\)/; \1/p' "$folder/$step.log" | tr -d '\n')"
+    echo "release-check: $step: ok, $(($(date +%s) - began)) s$(sed -n 's/^\(.* \)\{0,1\}\(skipped: .*\)/; \2/p' "$folder/$step.log" | tr -d '\n')"
   else
     echo "release-check: $step: FAILED after $(($(date +%s) - began)) s; the end of $folder/$step.log:"
     tail -n 20 "$folder/$step.log"

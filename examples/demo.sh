@@ -4,7 +4,7 @@
 # Demo options may follow: sh examples/demo.sh -n2 2049
 set -eu
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1 # a rank that waits leaves its core to others
 export OMPI_MCA_btl_tcp_if_include="${OMPI_MCA_btl_tcp_if_include:-lo}" # Open MPI 5 complains of interfaces that lead nowhere
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 BUILD=${BUILD:-build} LIB=${LIB:-$PWD/lib/libhjacobi.so}

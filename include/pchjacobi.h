@@ -226,4 +226,6 @@ PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[]
 PETSC_EXTERN PetscErrorCode MatHJStencilGetArray(Mat, PetscInt, PetscInt, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArray(Mat, PetscInt, PetscInt, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MatHJStencilGetArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **, PetscMemType *);
+PETSC_EXTERN PetscErrorCode MatHJStencilGetArrayDOF(Mat, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, void *);
+PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArrayDOF(Mat, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, void *);
 PETSC_EXTERN PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat, PetscInt, PetscInt, PetscInt, PetscScalar **);

@@ -426,7 +426,7 @@ static PetscErrorCode TestLines(const Weighted *w, const char *name)
     for (PetscInt j = 0; j < columns.nc[1]; j++) {
       for (PetscInt i = 0; i < columns.nc[0]; i++) {
         HJCouplingsFill(&columns, &fine, i, j, k, each + HJBoxIndex(&g.t.coarse.owned, i, j, k));
-        HJJumpFind(&columns, &fine, &fine, PETSC_TRUE, i, j, k, &jump[1]);
+        HJJumpFind(&columns, &fine, &fine, i, j, k, &jump[1]);
       }
     }
   }

@@ -9,8 +9,10 @@ A block is fenced, and its language says what is done with it:
     python             run
     c, fortran, diff   written to the file that "<!-- as NAME -->" before it names, for blocks behind it
     text               no code
-"<!-- not run: REASON -->" before a block says why it is not; "<!-- needs PROGRAM -->" leaves it out where there is no such program.
-/path in an option stands for where the library is installed.
+"<!-- not run: REASON -->" before a block says why it is not; "<!-- needs PROGRAM -->" leaves it out where there is no such program,
+and "<!-- needs petsc4py -->" where there is none of this PETSc.
+/path in an option stands for where the library is installed. Options for a GPU are run with the host's in place of cuda, so that every machine
+sees that they are there and serve together.
 """
 import os
 import re
@@ -100,6 +102,7 @@ def run_shell(text, place, env):
 
 def run_options(text, place, env):
     text = text.replace('\\\n', ' ').replace(' /path/', f' {place}/path/')
+    text = text.replace('-dm_vec_type cuda', '-dm_vec_type standard').replace('_backend cuda', '_backend host')
     lines = ['./app ' + ' '.join(text.split('\n'))] if text.startswith('-') else text.strip().split('\n')
     for line in lines:
         good, output = run(line.replace('mpiexec', MPIEXEC) + ' -ksp_error_if_not_converged -options_left', place, env)
@@ -123,11 +126,11 @@ def petsc4py():
 
 
 def run_block(tap, name, language, notes, text, place, env):
-    needs = re.search(r'<!-- needs (\S+) -->', notes)
+    needs = re.search(r'<!-- needs (?!petsc4py)(\S+) -->', notes)
     as_file = re.search(r'<!-- as (\S+) -->', notes)
     if needs and not shutil.which(needs[1]) and not os.path.exists(os.path.join(place, needs[1])):
         tap.skip(name, f'there is no {needs[1]}')
-    elif language == 'python' and not petsc4py():
+    elif (language == 'python' or '<!-- needs petsc4py -->' in notes) and not petsc4py():
         tap.skip(name, 'no petsc4py of this PETSc')
     elif language in ('c', 'fortran', 'diff'):
         if as_file:

@@ -6,8 +6,8 @@
    set. hjhostproduct.c multiplies with coefficients, hjhosttransfer.c interpolates, hjhostrestrict.c restricts, hjhostgalerkin.c makes
    Galerkin products. hjhostinterpolation.c and hjhostpaths.c make interpolation by the rows of a matrix, hjhostmeasure.c finds couplings,
    hjhostcycle.c solves the coarsest grid, hjhostabsolute.c multiplies with absolute values, for bounds, hjhostkrylov.c has the passes of a
-   Krylov method. hjhostarrays.c works on the arrays of a stencil matrix. hjhostsystem.c and hjhostsystemrows.c are for points with several
-   unknowns.
+   Krylov method. hjhostarrays.c works on the arrays of a stencil matrix. hjhostsystem.c, hjhostsystemrows.c and
+   hjhostsystemproduct.c are for points with several unknowns.
 */
 #pragma once
 

@@ -291,8 +291,8 @@ PetscErrorCode HJHostJump(const HJInterpolationFill *f)
         continue;
       }
       for (PetscInt i = 0; i < n[0]; i++) {
-        if (f->coupling) HJJumpAdd(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
-        else HJJumpFind(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
       }
     }
   }

@@ -89,6 +89,7 @@ typedef struct {
 PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
 PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostSystemProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);

@@ -453,7 +453,6 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
   if (turns >= HJ_MG_TURNS) PetscCall(PetscViewerASCIIPrintf(viewer, "; the strong direction turns (%.2g)", (double)turns));
-  if (PetscMemTypeDevice(level->op->ops->mtype)) PetscCall(PetscViewerASCIIPrintf(viewer, "; in the mean, a GPU does not look at points"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -665,10 +664,11 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    Interpolation is bilinear, or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`). Coarse operators are
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
-   is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
-   between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
-   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
-   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
+   is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points, fewer where the diagonal does not
+   dominate and they would make an error larger, as negative eigenvalues do. What costs iterations are jumps between regions that are
+   thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in another hjmg counts the
+   points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines (`PCHJMGSetSmoother()`), with
+   which cycles are no CUDA graph.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a

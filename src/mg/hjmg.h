@@ -43,8 +43,11 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_QUICK 350
 /* The CPU makes the pseudoinverse of so many points in half a second. It is taken where nothing else solves the grid */
 #define HJ_MG_SVD_MOST 512
-/* Singular values of an unsymmetric matrix that are a smaller share of the largest one are taken for this share */
-#define HJ_MG_SVD_FLOOR 1e-6
+/* The inverse of an unsymmetric matrix is not taken where a singular value is a smaller share of the largest one. A pseudoinverse takes
+   those below the floor for that share: what a coarse grid makes of a singular vector is not what the finest one would, and a left
+   preconditioned residual is measured by it */
+#define HJ_MG_SVD_LEAST 1e-6
+#define HJ_MG_SVD_FLOOR 1e-4
 /* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
@@ -344,6 +347,8 @@ PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
+/* Collective. The error where the matrix is no stencil: why it is none, and what to use instead */
+PETSC_INTERN PetscErrorCode HJMGRefuse(PC, const char why[]);
 /* Collective. Makes the operator that smooths with a matrix, in the memory in which the finest matrix is. An error that says why where the
    matrix is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
@@ -398,6 +403,8 @@ PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
    order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
 /* Bytes of their factors on this rank; NULL: 0 */
+/* Whether a level has them */
+PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
@@ -409,6 +416,8 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
+/* A vector of random numbers, of which each eigenvector has a share; the same on each rank */
+PETSC_INTERN PetscErrorCode HJMGFillRough(const HJBackendOps *, Vec);
 /* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
    where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, const HJPlanned *, Vec b, Vec x);

@@ -46,8 +46,8 @@ static PetscErrorCode PCHJMGGetGraph_HJMG(PC pc, PetscBool *graph)
    that stay.
 
    Cycles of several GPUs are recorded where halos travel by `ipc`, as they do between the GPUs of one host. Cycles are launched one by one
-   on the CPU, where halos travel otherwise, where PETSc removes constants from the coarsest grid, and under `-pc_hjmg_log` and
-   `-log_view_gpu_time`. `-ksp_view` says so.
+   on the CPU, where halos travel otherwise, where PETSc removes constants from the coarsest grid, where a level is smoothed by lines, and
+   under `-pc_hjmg_log` and `-log_view_gpu_time`. `-ksp_view` says so.
 
 .seealso: `PCHJMG`, `PCHJMGGetGraph()`
 @*/
@@ -352,9 +352,9 @@ static PetscErrorCode PCHJMGGetSmoother_HJMG(PC pc, PCHJMGSmoother *smoother)
    is not coarsened then. No line may end at another rank. Elsewhere it takes points, and more subiterations where directions ask for them,
    which in 3D take less time than lines along all directions.
 
-   Lines are for the CPU and for symmetric matrices: with others `PC_HJMG_SMOOTHER_LINES` is an error. They end where the points of
-   another rank begin, and where a period closes: where couplings are strong across such an end there are several times as many iterations.
-   A level on which T is not positive definite is smoothed by points. `-ksp_view` says which levels have lines.
+   Lines are for symmetric matrices: with others `PC_HJMG_SMOOTHER_LINES` is an error. They end where the points of another rank begin, and
+   where a period closes: where couplings are strong across such an end there are several times as many iterations. A level on which T is
+   not positive definite is smoothed by points. `-ksp_view` says which levels have lines.
 
 .seealso: `PCHJMG`, `PCHJMGSmoother`, `PCHJMGGetSmoother()`
 @*/

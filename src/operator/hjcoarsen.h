@@ -48,7 +48,7 @@ PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const
 PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
 /* The mean over all points of the root of how many times weaker than the strongest direction one that is halved is there, in steps of 2 and
    0 where it is not weak; of the direction of which that is largest. Where it is not small the strong direction is another one in another
-   part of the grid, and as many more subiterations reach the coarse grid there. 0 too where the backend does not look */
+   part of the grid, and as many more subiterations reach the coarse grid there */
 PETSC_INTERN PetscReal HJCoarsenTurns(const HJCoarsening *);
 /* Coarsens the other directions, and not split, for a smoother that solves along its lines */
 PETSC_INTERN void HJCoarsenAcrossSplit(const HJGrid *, HJCoarsening *);

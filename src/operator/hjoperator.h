@@ -15,6 +15,7 @@
 
 #include "pchjacobi.h"
 #include "core/hjcore.h"
+#include "core/hjarrays.h"
 #include "core/hjtransfer.h"
 #include "core/hjslabops.h"
 #include "stencil/hjstencil.h"
@@ -42,6 +43,9 @@ PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
 /* Collective. An AIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
    makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
+
+/* Who works on arrays of coefficients in a memory; NULL: nobody does there */
+PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;

@@ -16,7 +16,7 @@ typedef struct {
   const HJBackendOps *ops;
   HJGhosts            ghosts; /* of x */
   PetscBool           split;  /* the interior is done while the halo travels */
-  PetscScalar        *given;  /* [ghosts.shell.size] what A^T gives to ghosts; made, like all below, when first needed */
+  PetscScalar        *given;  /* [ghosts.shell.size][dof] what A^T gives to ghosts; made, like all below, when first needed */
   HJProductReturns    returns;
   PetscScalar        *stage[3]; /* owned points: of vectors that do not lie in the backend's memory */
 } HJProducts;

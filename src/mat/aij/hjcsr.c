@@ -3,6 +3,7 @@
    What is answered by the matrix as AIJ, which is made when one of these is called for the first time and follows the matrix afterwards.
 */
 #include "mat/base/hjmat.h"
+#include "operator/hjkrylov.h"
 
 static PetscErrorCode MatCreateSubMatrix_HJStencil(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
@@ -179,6 +180,25 @@ static PetscErrorCode MatGetGhosts_HJStencil(Mat A, PetscInt *n, const PetscInt 
   PetscFunctionBegin;
   PetscCall(HJMatGetAIJ(A, &aij));
   PetscCall(MatGetGhosts(aij, n, ghosts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSOR_HJStencil_AIJ(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits,
+                                           Vec x)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatSOR(aij, b, omega, flag, shift, its, lits, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetOpsSystem(Mat A)
+{
+  PetscFunctionBegin;
+  A->ops->sor = MatSOR_HJStencil_AIJ;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_GET_PRODUCTS, NULL)); /* KSPHJCG's passes are for one unknown a point */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

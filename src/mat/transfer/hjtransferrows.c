@@ -80,7 +80,7 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
     PetscScalar v = coefficient;
 
     if (tr->variable && !HJTransferCoefficient(t, &w, place, at, &v)) continue;
-    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), v);
+    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutPoint(&tr->columns, at), v);
   }
   *n = count;
   if (columns) *columns = tr->row_columns;
