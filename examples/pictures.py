@@ -19,7 +19,7 @@ BUILD = os.environ.get('BUILD', os.path.join(ROOT, 'build'))
 LIB = os.environ.get('LIB', os.path.join(ROOT, 'lib', 'libhjacobi.so'))
 PICTURES = os.path.join(BUILD, 'examples', 'pictures')
 HJMG = ['-dll_append', LIB, '-pc_type', 'hjmg', '-dm_mat_type']
-MATRIX = {'beam': 'baij'}  # others: hjstencil, which has one unknown a point
+MATRIX = {'beam': 'baij'}  # others: hjstencil
 SMALL = {'chip': '-m 2 -steps 4', 'porous': '-n 48', 'drop': '-n 48 -steps 20', 'ocean': '-n 45 -steps 6', 'bratu': '-n 15', 'image': '-n 96',
          'resistors': '-n 31 -grids 2', 'membrane': '-n 31 -grids 2', 'beam': '-n 16 -grids 1'}
 # gamg keeps its interpolation when the values change, which in the drop's change so much that CG stops with an error

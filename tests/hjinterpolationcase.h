@@ -10,10 +10,10 @@
 #include "host/hjhostkernels.h"
 #include "operator/hjtransfers.h"
 
-/* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened */
+/* Random stencils on a grid, some rows of which are a diagonal alone, and how it is coarsened: from first on */
 typedef struct {
   Case      c;
-  PetscInt  factor[3];
+  PetscInt  factor[3], first[3];
   PetscBool symmetric, identity, mixed; /* mixed: couplings of both signs, as Galerkin products have them */
 } Weighted;
 
@@ -38,20 +38,22 @@ static inline PETSC_UNUSED PetscErrorCode GridDM(MPI_Comm comm, const Case *c, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coarse points are the even ones, of any number of points; where a rank would have none there is no coarse grid */
+/* Coarse points are the even or the odd ones, of any number of points; where a rank would have none there is no coarse grid */
 static inline PETSC_UNUSED PetscErrorCode Coarsen(DM fine, const Weighted *w, DM *coarse, HJTransfer *t)
 {
   PetscInt        n[3] = {1, 1, 1}, nranks[3], *widths[3] = {NULL, NULL, NULL};
   const PetscInt *own[3];
   PetscBool       empty = PETSC_FALSE;
+  HJCoarsening    how   = {.before = {0.5, 0.5, 0.5}, .last = {0.5, 0.5, 0.5}};
   char            reason[256];
 
   PetscFunctionBegin;
   *coarse = NULL;
+  for (int d = 0; d < 3; d++) how.first[d] = w->first[d];
   PetscCall(DMDAGetInfo(fine, NULL, NULL, NULL, NULL, &nranks[0], &nranks[1], &nranks[2], NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetOwnershipRanges(fine, &own[0], &own[1], &own[2]));
   for (PetscInt d = 0; d < w->c.dim; d++) {
-    PetscInt start = 0;
+    PetscInt start = -w->first[d];
 
     PetscCall(PetscMalloc1(nranks[d], &widths[d]));
     for (PetscInt r = 0; r < nranks[d]; r++) {
@@ -66,7 +68,7 @@ static inline PETSC_UNUSED PetscErrorCode Coarsen(DM fine, const Weighted *w, DM
   if (!empty) {
     PetscCall(GridDM(PetscObjectComm((PetscObject)fine), &w->c, n, nranks, (const PetscInt *const *)widths, coarse));
     PetscCall(DMSetUp(*coarse));
-    PetscCall(HJTransferSet(*coarse, fine, (const PetscReal[]){0.5, 0.5, 0.5}, t, reason, sizeof(reason)));
+    PetscCall(HJTransferSet(*coarse, fine, &how, t, reason, sizeof(reason)));
     if (reason[0]) PetscCall(DMDestroy(coarse));
   }
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));

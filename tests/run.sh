@@ -6,13 +6,20 @@
 # only; and, with PETSc's -fp_trap, the short cases of all programs on one rank and two: NAME@RANKS@trap. "nan: 1" leaves out one that is
 # about NaN and infinity. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested
 # with another PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
-# A test that reads the option -backend (all that include hjproblem.h or hjcase.h do) runs once more with "-backend cuda" on a machine with a
+# A test that reads the option -backend (all that include hjproblem.h or hjcase.h do, also by another header) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
 # A line of standard output that is not TAP fails the test.
 # Usage: run.sh --list [NAME ...]     prints NAME@RANKS[@BACKEND], a line each
 #        run.sh NAME@RANKS[@BACKEND]
 set -u
 cd "$(dirname "$0")/.."
+
+# Whether a test, or a header that it includes, reads the option -backend
+reads_backend()
+{
+  headers=$(sed -n 's|^#include "\(hj[a-z]*\.h\)".*|tests/\1|p' "$1")
+  grep -qE '"-backend"|"hj(problem|case)\.h"' "$1" $headers
+}
 
 list_one()
 {
@@ -25,7 +32,7 @@ list_one()
   fi
   for n in ${ranks:-$default}; do
     echo "${name%.c}@$n"
-    if [ "$gpu" = yes ] && grep -qE '"-backend"|"hj(problem|case).h"' "$file"; then echo "${name%.c}@$n@cuda"; fi
+    if [ "$gpu" = yes ] && reads_backend "$file"; then echo "${name%.c}@$n@cuda"; fi
     if [ "$gpu" = yes ] && [ "$name" = test_cycle.c ]; then echo "${name%.c}@$n@staged"; fi
     if [ "$gpu" = yes ] && [ "$n" = 1 ] && grep -q HJTestSetLimits "$file"; then
       for device in t4 rtx4090 a100 h200 b200; do echo "${name%.c}@$n@cuda-$device"; done

@@ -214,6 +214,8 @@ static PetscErrorCode CreateKSP(const Fuzz *f, DM da, Mat A, const char *type, K
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, f->ksp));
+  if (strstr(f->ksp, "gmres")) /* else it may break down by rounding of its own */
+    PetscCall(KSPOrthogonalizationSet(*ksp, KSPOrthogonalizationModifiedGramSchmidt));
   PetscCall(KSPSetPCSide(*ksp, f->side));
   PetscCall(KSPSetNormType(*ksp, f->norm));
   PetscCall(KSPSetTolerances(*ksp, f->rtol, 0.0, PETSC_DEFAULT, f->mild || !da ? 1000 : 100));
@@ -345,6 +347,12 @@ static PetscErrorCode Report(Outcome outcome, const Result *result, const PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether PCJACOBI came so late that hjacobi's own weight, which is two thirds of its weight in 1D and more in 2D and 3D, comes too late */
+static PetscBool IsLate(const Fuzz *f, const Result *jacobi)
+{
+  return (PetscBool)(!strcmp(f->pc, PCHJACOBI) && !strcmp(f->ksp, KSPRICHARDSON) && 3 * jacobi->its > 2 * 1000);
+}
+
 static PetscErrorCode Judge(const Fuzz *f, const Reference *r, Vec x, const Result *result, Outcome *outcome)
 {
   Result    jacobi;
@@ -367,7 +375,7 @@ static PetscErrorCode Judge(const Fuzz *f, const Reference *r, Vec x, const Resu
     *outcome = UNCONVERGED;
     if (f->mild && !(f->reuse && f->salt)) {
       PetscCall(SolveJacobi(f, r, &jacobi, &jacobi_right));
-      if (jacobi_right) *outcome = UNSOLVED;
+      if (jacobi_right && !IsLate(f, &jacobi)) *outcome = UNSOLVED;
     }
   }
   PetscCall(Report(*outcome, result, measures));
@@ -387,6 +395,7 @@ static PetscErrorCode CopyNonzeros(Mat B, DM da, MatType type, Mat *A)
     PetscCall(MatSetType(*A, type));
     PetscCall(MatSeqAIJSetPreallocation(*A, FUZZ_OFFSETS, NULL));
     PetscCall(MatMPIAIJSetPreallocation(*A, FUZZ_OFFSETS, NULL, FUZZ_OFFSETS, NULL));
+    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* new values may be where there were none */
     PetscCall(MatSetDM(*A, da));
   } else PetscCall(MatZeroEntries(*A));
   for (PetscInt i = low; i < high; i++) {
@@ -550,13 +559,14 @@ static PetscErrorCode ReadSeed(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Problems whose answer was wrong once, on 2 and 3 ranks: coarsest grids that are unsymmetric and singular, or nearly so */
+/* Problems whose answer was wrong once: on 2 and 3 ranks, coarsest grids that are unsymmetric and singular, or nearly so; indefinite
+   matrices, on whose levels subiterations grew, 32 and 4 of them */
 static PetscErrorCode RunFound(void)
 {
   static const struct {
     int      seed;
     PetscInt number;
-  } found[] = {{61, 583}, {61, 1261}, {62, 219}};
+  } found[] = {{61, 583}, {61, 1261}, {62, 219}, {38271, 3664}, {38311, 641}};
 
   const uint64_t seed = run.seed;
 

@@ -210,7 +210,7 @@ static PetscInt SystemRow(const void *ctx, const PetscInt at[3], PetscInt compon
   return m;
 }
 
-/* Of several unknowns a point hjmg keeps no stencil matrix */
+/* Of several unknowns a point, on the CPU, hjmg keeps no stencil matrix */
 static PetscErrorCode TestSystem(void)
 {
   const PetscInt n = 33;
@@ -228,7 +228,6 @@ static PetscErrorCode TestSystem(void)
   PetscFunctionBegin;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, 2, 1,
                          NULL, NULL, &da));
-  PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));

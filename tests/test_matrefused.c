@@ -19,9 +19,6 @@ static PetscErrorCode TestRefusedGrids(void)
   Mat A;
 
   PetscFunctionBegin;
-  PetscCall(NewDM(2, 1, DMDA_STENCIL_STAR, &da));
-  ExpectErrorBy(CheckSomeRank, NewMat(da, &A), "dof 2 is refused", "2 degrees of freedom", "-dm_mat_type aij");
-  PetscCall(DMDestroy(&da));
   PetscCall(NewDM(1, 2, DMDA_STENCIL_BOX, &da));
   ExpectErrorBy(CheckSomeRank, NewMat(da, &A), "width 2 is refused", "2 points wide", "-dm_mat_type aij");
   PetscCall(DMDestroy(&da));

@@ -92,7 +92,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options
   PetscCall(KSPDestroy(&ksp));
   PetscCall(DMDestroy(&da));
   PetscCall(PetscOptionsClear(NULL));
-  if (gpu) PetscCall(PetscOptionsSetValue(NULL, "-backend", "cuda"));
+  if (gpu) PetscCall(PetscOptionsInsertString(NULL, "-backend cuda -options_left no"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,7 +79,7 @@ static PetscErrorCode TestElasticity(PetscInt dim, PetscInt n, PetscReal nu, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ and BAIJ, and new values in both: the same iterations as a solver that is new */
+/* New values in matrices of each type: the same iterations as a solver that is new */
 static PetscErrorCode TestGrayScott(const char *mattype)
 {
   DM        da;
@@ -291,7 +291,7 @@ static PetscErrorCode TestRefused(void)
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJMG));
-  ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ or BAIJ matrix", "-pc_type gamg");
+  ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ, BAIJ or hjstencil matrix", "-pc_type gamg");
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -313,6 +313,7 @@ int main(int argc, char **argv)
   PetscCall(TestElasticity(2, 33, 0.45, 1, 16));
   PetscCall(TestGrayScott(MATAIJ));
   PetscCall(TestGrayScott(MATBAIJ));
+  PetscCall(TestGrayScott(MATHJSTENCIL));
   PetscCall(TestLaplacian("two that are coupled at points", 2, 40, DM_BOUNDARY_NONE, &coupled, PETSC_FALSE, "coarsened by 2 x 2", 10));
   PetscCall(TestLaplacian("a weak direction", 2, 65, DM_BOUNDARY_NONE, &weak, PETSC_FALSE, "coarsened by 2 x 1", 10));
   PetscCall(TestLaplacian("four that are not coupled", 2, 33, DM_BOUNDARY_NONE, &alone, PETSC_FALSE, "33 x 33 points of 4 unknowns", 10));

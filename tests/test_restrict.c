@@ -13,7 +13,7 @@
 typedef struct {
   Case      c; /* n: fine points */
   PetscBool symmetric, even[3];
-  PetscInt  factor[3], nc[3];
+  PetscInt  factor[3], nc[3], first[3];
 } RestrictCase;
 
 typedef struct {
@@ -136,9 +136,9 @@ static PetscErrorCode Wanted(const Setup *s, PetscScalar *y, PetscReal *norm2)
       PetscScalar w = 1.0;
 
       for (int d = 0; d < 3; d++) {
-        base[d] = at[d] / f[d];
+        base[d] = at[d] < s->t.first[d] ? -1 : (at[d] - s->t.first[d]) / f[d];
         up[d]   = o >> d & 1;
-        if (at[d] % f[d]) w *= 0.5;
+        if ((at[d] - s->t.first[d]) % f[d]) w *= 0.5;
         else if (up[d]) w = 0.0;
       }
       if (w != 0.0 && Neighbor(&s->t.coarse, base, up, to)) y[HJBoxIndex(&s->t.coarse.owned, to[0], to[1], to[2])] += w * r;
@@ -163,8 +163,9 @@ static PetscErrorCode RestrictCaseName(const RestrictCase *rc, char name[], size
 {
   PetscFunctionBegin;
   PetscCall(CaseName(&rc->c, name, len));
-  PetscCall(PetscSNPrintf(name + strlen(name), len - strlen(name), "%s, refined by %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT,
-                          rc->symmetric ? ", symmetric" : "", rc->factor[0], rc->factor[1], rc->factor[2]));
+  PetscCall(PetscSNPrintf(name + strlen(name), len - strlen(name), "%s, refined by %d,%d,%d from %d,%d,%d on",
+                          rc->symmetric ? ", symmetric" : "", (int)rc->factor[0], (int)rc->factor[1], (int)rc->factor[2], (int)rc->first[0],
+                          (int)rc->first[1], (int)rc->first[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +183,11 @@ static PetscErrorCode TestCase(const RestrictCase *rc, const HJBackendOps *ops)
   PetscFunctionBegin;
   SetGrid(rc, rc->c.n, &s.t.fine);
   SetGrid(rc, rc->nc, &s.t.coarse);
-  for (int d = 0; d < 3; d++) s.t.factor[d] = rc->factor[d];
+  for (int d = 0; d < 3; d++) {
+    s.t.factor[d] = rc->factor[d];
+    s.t.first[d]  = rc->first[d];
+    s.t.before[d] = s.t.last[d] = 0.5;
+  }
   n  = HJBoxSize(&s.t.fine.owned);
   nc = HJBoxSize(&s.t.coarse.owned);
   PetscCall(Fill(rc, &s));
@@ -234,7 +239,7 @@ static void SetSizes(RestrictCase *rc)
     const PetscInt beyond = rc->c.boundary[d] == DM_BOUNDARY_PERIODIC || rc->even[d] ? 0 : 1;
 
     if (d >= rc->c.dim) rc->nc[d] = rc->factor[d] = 1;
-    rc->c.n[d] = rc->factor[d] == 1 ? rc->nc[d] : 2 * rc->nc[d] - beyond;
+    rc->c.n[d] = rc->factor[d] == 1 ? rc->nc[d] : 2 * rc->nc[d] - beyond + (rc->first[d] ? 1 : 0);
   }
 }
 
@@ -258,6 +263,7 @@ static PetscErrorCode TestRandom(const HJBackendOps *ops, PetscInt cases)
       rc.nc[d]         = 1 + (PetscInt)(r[1] * (i % 5 ? most : 3));
       rc.c.boundary[d] = d < rc.c.dim && r[2] < 0.4 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
       rc.even[d]       = (PetscBool)(r[3] < 0.4);
+      rc.first[d]      = PetscMemTypeHost(ops->mtype) && d < rc.c.dim && rc.factor[d] == 2 && r[2] >= 0.7; /* on devices 0 */
     }
     SetSizes(&rc);
     PetscCall(TestCase(&rc, ops));

@@ -149,10 +149,21 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PCHJacobiSlab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As long in the slowest direction that ranks have as many planes as two have of the problem: those of few fit into the memory */
+static PetscErrorCode Lengthen(Problem *p)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  p->n[p->dim - 1] *= (size + 1) / 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A right-hand side that is mapped for reading alone, as a file may be, cannot be pinned: copies are slower, the result is the same */
 static PetscErrorCode TestPageable(void)
 {
-  const Problem               problem = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
+  Problem                     problem = {3, {101, 90, 100}, PERIODIC_LAST, CONSTANT, PETSC_FALSE};
   DM                          da;
   Mat                         A;
   Vec                         b, c, x[2], work;
@@ -165,6 +176,7 @@ static PetscErrorCode TestPageable(void)
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
+  PetscCall(Lengthen(&problem));
   PetscCall(ProblemStrips(problem.dim, PETSC_TRUE)); /* else copies are what is pinned */
   PetscCall(ProblemCreate(&problem, &da, &A));
   PetscCall(DMCreateGlobalVector(da, &c));
@@ -281,16 +293,17 @@ static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *l
 /* Memory that no slab fits into: all ranks say so, and how much it takes; so much is enough */
 static PetscErrorCode TestTooSmall(void)
 {
-  const Problem problem = {3, {101, 90, 100}, DIRICHLET, CONSTANT, PETSC_FALSE};
-  DM            da;
-  Mat           A;
-  PC            pc = NULL;
-  PetscBool     failed, slabs = PETSC_FALSE;
-  const char   *words = "The thinnest slab of this grid needs ", *found;
-  char          options[128];
-  long          least = 0;
+  Problem     problem = {3, {101, 90, 100}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM          da;
+  Mat         A;
+  PC          pc = NULL;
+  PetscBool   failed, slabs = PETSC_FALSE;
+  const char *words = "The thinnest slab of this grid needs ", *found;
+  char        options[128];
+  long        least = 0;
 
   PetscFunctionBegin;
+  PetscCall(Lengthen(&problem));
   PetscCall(ProblemCreate(&problem, &da, &A));
   CaptureError(CreatePC(da, A, "-pc_hjacobi_backend cuda -pc_hjacobi_device_memory 1M", &pc), &failed);
   PetscCall(PCDestroy(&pc));
@@ -310,7 +323,7 @@ static PetscErrorCode TestTooSmall(void)
 /* few: for tools that make everything slow */
 static PetscErrorCode TestGPUs(PetscBool few)
 {
-  const Problem problems[] = {
+  Problem problems[] = {
     {3, {101, 90, 100}, DIRICHLET, CONSTANT, PETSC_FALSE}, {2, {1201, 801, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
     {3, {101, 90, 100}, PERIODIC, CONSTANT, PETSC_FALSE},  {3, {101, 90, 100}, PERIODIC_LAST, VARYING, PETSC_FALSE},
     {3, {101, 90, 100}, IDENTITY, JUMP, PETSC_FALSE},      {2, {1201, 801, 1}, PERIODIC_FIRST, VARYING, PETSC_TRUE},
@@ -322,6 +335,7 @@ static PetscErrorCode TestGPUs(PetscBool few)
   if (!few) PetscCall(TestPageable());
   PetscCall(TestTooSmall());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
+    PetscCall(Lengthen(&problems[i]));
     for (int strips = few; strips < 2; strips++, n++) {
       const PetscBool arrays = (PetscBool)(problems[i].coefficient == VARYING);
 

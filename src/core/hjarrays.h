@@ -34,6 +34,9 @@ static inline PetscCount HJCOOTurns(PetscInt nslots, PetscCount npoints)
   return (npoints + HJ_COO_RUN - 1) / HJ_COO_RUN * HJ_COO_RUN * nslots;
 }
 
+/* Of a grid */
+#define HJ_MAX_SIDES 6
+
 /* What the slot of an entry follows from where row and column are this rank's */
 typedef struct {
   PetscInt start, end;      /* rows of this rank */
@@ -62,6 +65,16 @@ typedef struct {
   PetscErrorCode (*shifted)(const HJShell *, const PetscInt off[3], const PetscScalar *x, const PetscScalar *ghost, PetscScalar *);
   /* to[i] = from[which[i]] */
   PetscErrorCode (*gather)(PetscCount, const PetscCount *which, const PetscScalar *from, PetscScalar *to);
+  /* to[which[i]] = from[i], no place twice */
+  PetscErrorCode (*scatter)(PetscCount, const PetscCount *which, const PetscScalar *from, PetscScalar *to);
+  /* Elements of so many bytes, 1 or those of a number, at the points of a box, from an array over one box of points to one over another */
+  PetscErrorCode (*part)(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to);
+  /*
+     Of each of n <= HJ_MAX_SIDES boxes of owned points: whether a row there has an entry beside its diagonal that leads to a point of the
+     domain which is inside the box to, or no diagonal; or, not in, an entry that leads to a point of the domain outside the box to
+  */
+  PetscErrorCode (*couples)(const HJCoefficients *, const HJGrid *, PetscInt n, const HJBox points[], const HJBox *to, PetscBool in,
+                            PetscBool couple[]);
   /* Adds the entries of a list, which lies in this memory too, to value[], one after another at each place */
   PetscErrorCode (*add)(const HJCOOList *, const PetscScalar *entries, PetscScalar *value);
   /* Of a list with which[]: sets the values of all places, to 0 where there is no entry, or adds to them */

@@ -22,8 +22,15 @@ typedef enum {
    is read. Where that is no neighbour it is one of the zeros, or the end of another line, which leads outside the domain
 */
 typedef struct {
-  PetscInt             dim, nslots;
-  HJShape              shape; /* 1D: HJ_STAR */
+  PetscInt dim, nslots;
+  HJShape  shape; /* 1D: HJ_STAR */
+  /*
+     Several unknowns a point: slots are those entries of (offset, row, column) that are stored, in this order, and vectors have dof
+     numbers a point. On the host
+  */
+  PetscInt             dof;
+  const HJEntry       *entry; /* [nslots]; NULL: one unknown a point */
+  const PetscInt      *place; /* [offsets of the shape][dof][dof] slot of an entry; -1: it is 0 everywhere */
   HJCoefficientStorage storage;
   PetscCount           npoints; /* owned ones */
   PetscMemType         mtype;   /* where index and value lie; rows are always on the host */
@@ -49,10 +56,44 @@ typedef PetscErrorCode (*HJFoundSymmetric)(Mat);
 
 static inline void HJSlotOffset(const HJCoefficients *c, PetscInt slot, PetscInt off[3])
 {
-  HJShapeOffset(c->dim, c->shape, slot, off);
+  HJShapeOffset(c->dim, c->shape, c->entry ? c->entry[slot].slot : slot, off);
 }
 
-/* The slot that leads as far; -1: there is none */
+/* Numbers that vectors have for a point */
+static inline PetscInt HJCoefficientsDof(const HJCoefficients *c)
+{
+  return c->entry ? c->dof : 1;
+}
+
+static inline PetscInt HJSlotRow(const HJCoefficients *c, PetscInt slot)
+{
+  return c->entry ? c->entry[slot].row : 0;
+}
+
+static inline PetscInt HJSlotColumn(const HJCoefficients *c, PetscInt slot)
+{
+  return c->entry ? c->entry[slot].column : 0;
+}
+
+/* Number of a slot's entry among all that there can be */
+static inline PetscInt HJSlotEntry(const HJCoefficients *c, PetscInt slot)
+{
+  return c->entry ? (c->entry[slot].slot * c->dof + c->entry[slot].row) * c->dof + c->entry[slot].column : slot;
+}
+
+/* Offsets of the shape; of one unknown a point they are the slots */
+static inline PetscInt HJCoefficientsOffsets(const HJCoefficients *c)
+{
+  return HJShapeSlots(c->dim, c->shape);
+}
+
+/* The slot of an entry of the blocks of an offset of the shape; -1: there is none */
+static inline PetscInt HJSlotOfEntry(const HJCoefficients *c, PetscInt offset, PetscInt row, PetscInt column)
+{
+  return !c->entry || offset < 0 ? offset : c->place[(offset * c->dof + row) * c->dof + column];
+}
+
+/* The offset of the shape that leads as far, which of one unknown a point is a slot; -1: there is none */
 static inline PetscInt HJSlotAt(const HJCoefficients *c, const PetscInt off[3])
 {
   if ((c->dim < 2 && off[1]) || (c->dim < 3 && off[2])) return -1;
@@ -123,6 +164,15 @@ static inline void HJSlotUpper(const HJCoefficients *c, PetscCount *first, Petsc
 
 /* Makes it a half, of so many owned points in each direction */
 PETSC_INTERN void HJCoefficientsHalve(HJCoefficients *, const PetscInt n[3]);
+
+/* The slot of an entry of another's */
+static inline PetscInt HJSlotLike(const HJCoefficients *c, const HJCoefficients *other, PetscInt slot)
+{
+  PetscInt off[3];
+
+  HJSlotOffset(other, slot, off);
+  return HJSlotOfEntry(c, HJSlotAt(c, off), HJSlotRow(other, slot), HJSlotColumn(other, slot));
+}
 
 /* Coefficient of a slot at a point; what leads outside the domain is not looked for here */
 static inline PetscScalar HJCoefficientAt(const HJCoefficients *c, PetscInt slot, PetscCount point)
@@ -204,7 +254,7 @@ struct _n_HJProduct {
   const HJCoefficients   *a;
   const HJShell          *shell;
   HJProductRegion         region;
-  PetscScalar             alpha;
+  PetscReal               alpha;
   const PetscScalar      *x, *b;
   PetscScalar            *ghost, *y;
   PetscBool               exchanged; /* as HJSweep's */

@@ -39,6 +39,12 @@ typedef PetscOptionItems HJOptionItems;
 /* PCSetDiagonalScale() is no more from 3.26 on */
 #define HJ_PC_MAY_SCALE PETSC_VERSION_LT(3, 26, 0)
 
+/* The orthogonalization of GMRES is that of all KSPs from 3.26 on */
+#if PETSC_VERSION_LT(3, 26, 0)
+  #define KSPOrthogonalizationSet                 KSPGMRESSetOrthogonalization
+  #define KSPOrthogonalizationModifiedGramSchmidt KSPGMRESModifiedGramSchmidtOrthogonalization
+#endif
+
 /* Whether a KSP may stop at negative curvature, as from 3.19 on it may */
 #if PETSC_VERSION_LT(3, 19, 0)
   #define HJ_KSP_STOPS_AT_CURVATURE(ksp) PETSC_FALSE

@@ -42,7 +42,7 @@ HJBox HJGalerkinDirect(const HJTransfer *t)
       HJGalerkinReach(t, d, direct.hi[d] - 1, direct.hi[d], reach);
       if (reach[1] <= t->fine.owned.hi[d]) break;
     }
-    if (HJTransferAdjoins(t, d)) direct.lo[d] = PetscMax(direct.lo[d], 1 - t->coarse_start[d]);
+    if (HJTransferAdjoins(t, d) || HJTransferBegins(t, d)) direct.lo[d] = PetscMax(direct.lo[d], 1 - t->coarse_start[d]);
     if (HJTransferAdjoins(t, d) || HJTransferHangs(t, d)) direct.hi[d] = PetscMin(direct.hi[d], t->coarse.N[d] - 1 - t->coarse_start[d]);
     direct.lo[d] = PetscMin(direct.lo[d], direct.hi[d]);
   }

@@ -16,14 +16,14 @@ PETSC_INTERN HJBox HJGalerkinDirect(const HJTransfer *);
 /* Fine point, in local coordinates, that a coarse one lies on */
 static inline HJ_HOST_DEVICE PetscInt HJGalerkinFinePoint(const HJTransfer *t, int d, PetscInt c)
 {
-  return t->factor[d] * (c + t->coarse_start[d]) - t->fine_start[d];
+  return t->factor[d] * (c + t->coarse_start[d]) + t->first[d] - t->fine_start[d];
 }
 
 /* The ends of a direction: local coordinates of the first and the last coarse point of all ranks, and what is there */
 typedef struct {
   PetscInt  first, last;
-  PetscBool two, hangs, adjoins; /* the factor is 2; see HJTransferHangs(), HJTransferAdjoins() */
-  PetscReal coefficient;         /* of the point that hangs */
+  PetscBool two, begins, hangs, adjoins; /* the factor is 2; see HJTransferBegins(), HJTransferHangs(), HJTransferAdjoins() */
+  PetscReal before, coefficient;         /* of a first, and of a last point that hangs */
 } HJGalerkinEnds;
 
 static inline HJGalerkinEnds HJGalerkinEndsOf(const HJTransfer *t, int d)
@@ -33,8 +33,10 @@ static inline HJGalerkinEnds HJGalerkinEndsOf(const HJTransfer *t, int d)
   e.first       = -t->coarse_start[d];
   e.last        = e.first + t->coarse.N[d] - 1;
   e.two         = (PetscBool)(t->factor[d] == 2);
+  e.begins      = HJTransferBegins(t, d);
   e.hangs       = HJTransferHangs(t, d);
   e.adjoins     = HJTransferAdjoins(t, d);
+  e.before      = t->before[d];
   e.coefficient = t->last[d];
   return e;
 }
@@ -50,9 +52,9 @@ static inline HJ_HOST_DEVICE HJGalerkinSides HJGalerkinSidesAt(const HJGalerkinE
   HJGalerkinSides s;
 
   for (int side = 0; side < 2; side++) {
-    const int adjoins = e->adjoins && c == (side ? e->last : e->first), hangs = e->hangs && side && c == e->last;
+    const int end = c == (side ? e->last : e->first), adjoins = e->adjoins && end, hangs = (side ? e->hangs : e->begins) && end;
 
-    s.own[side] = s.near[side] = !e->two || adjoins ? 0.0 : hangs ? e->coefficient : 0.5;
+    s.own[side] = s.near[side] = !e->two || adjoins ? 0.0 : !hangs ? 0.5 : side ? e->coefficient : e->before;
     s.far[side]                = !e->two || adjoins ? 1.0 : hangs ? 0.0 : 0.5;
   }
   return s;

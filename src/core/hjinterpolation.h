@@ -376,9 +376,9 @@ static inline HJ_HOST_DEVICE void HJJumpTakeWall(const HJColumns *w, const HJFin
     jump->largest = 1.0;
 }
 
-/* The points beside an owned coarse point. walls: those at walls too */
-static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscBool walls, PetscInt i,
-                                            PetscInt j, PetscInt k, HJJump *jump)
+/* The points beside an owned coarse point */
+static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j,
+                                            PetscInt k, HJJump *jump)
 {
   const PetscInt c[3]  = {i, j, k};
   const PetscInt at[3] = {couplings->factor[0] * i + couplings->base[0], couplings->factor[1] * j + couplings->base[1],
@@ -393,7 +393,6 @@ static inline HJ_HOST_DEVICE void HJJumpAdd(const HJColumns *couplings, const HJ
 
       if (!HJPointInside(&couplings->inner, i + p[0], j + p[1], k + p[2])) continue;
       HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
-      if (!walls && (!(own > 0.0) || !(other > 0.0))) continue;
       r = HJFineRowAt(rows, at[0] + p[0], at[1] + p[1], at[2] + p[2]);
       if (!(own > 0.0) || !(other > 0.0)) {
         HJJumpTakeWall(couplings, rows, &r, back, own, other, 1, jump);
@@ -420,8 +419,8 @@ static inline HJ_HOST_DEVICE int HJJumpCoupled(const HJColumns *w, const HJFine 
 }
 
 /* The same without couplings that were worked out before: of the points above a coarse one. All rows around are there */
-static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscBool walls, PetscInt i,
-                                             PetscInt j, PetscInt k, HJJump *jump)
+static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k,
+                                             HJJump *jump)
 {
   const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
 
@@ -431,12 +430,10 @@ static inline HJ_HOST_DEVICE void HJJumpFind(const HJColumns *w, const HJFine *r
     PetscReal own, other;
 
     if (!w->step[d] || !HJPointInside(&w->inner, i, j, k) || !HJPointInside(&w->inner, i + up[0], j + up[1], k + up[2])) continue;
-    r   = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
-    own = HJCouplingOfPaths(w, a, &r, down);
-    if (!walls && !(own > 0.0)) continue;
+    r     = HJFineRowAt(a, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    own   = HJCouplingOfPaths(w, a, &r, down);
     other = HJCouplingOfPaths(w, a, &r, up);
-    if (!walls && !(other > 0.0)) continue;
-    r = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
+    r     = HJFineRowAt(rows, at[0] + up[0], at[1] + up[1], at[2] + up[2]);
     if (!(own > 0.0) || !(other > 0.0)) {
       HJJumpTakeWall(w, rows, &r, down, own, other, HJJumpCoupled(w, rows, up, i, j, k), jump);
       continue;

@@ -27,7 +27,7 @@ typedef struct {
    At how many points, of so many that are coupled, a direction is weaker than the strongest one there: by more than HJ_MEASURE_RATIO times
    4^s, s the last step that is so. The strongest is strong to both sides, and what is weak is so on both: a wall or the end of the domain
    is no side, and coefficients that jump from point to point make no direction. And how often a direction is strong alone: all others are
-   weaker by more than 4 HJ_MEASURE_RATIO. 0 points: the backend does not look
+   weaker by more than 4 HJ_MEASURE_RATIO
 */
 #define HJ_RATIO_STEPS 8
 typedef struct {
@@ -36,12 +36,21 @@ typedef struct {
 
 #define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))
 
+/* Of the first points of each direction what HJMeasureSums has of the last ones; and how many points at either end are coupled to others.
+   All 0: the backend does not look */
+typedef struct {
+  PetscReal hold[2][3], ends[2][3], coupled[2][3];
+} HJMeasureFirst;
+
+#define HJ_MEASURE_FIRST (PetscInt)(sizeof(HJMeasureFirst) / sizeof(PetscReal))
+
 /* Of coefficients in the backend's memory; the sums are on the host */
 struct _n_HJMeasure {
   const HJGrid         *grid;
   const HJCoefficients *a;
   HJMeasureSums         sums;
   HJMeasureRatios       ratios;
+  HJMeasureFirst        first;
   PetscReal             largest;        /* of the rows' sums of the sizes of all but the diagonal, as shares of it, see HJMeasureOthers() */
   PetscReal             alone, coupled; /* largest 1 / diagonal of rows that are one alone, and largest diagonal of the others */
 };
@@ -117,6 +126,20 @@ static inline HJ_HOST_DEVICE void HJMeasureAdd(HJMeasureSums *s, const HJMeasure
   }
 }
 
+/* What HJMeasureFirst has of a row; on the host */
+static inline void HJMeasureAddFirst(HJMeasureFirst *f, const HJMeasureRow *r, PetscInt dim, unsigned int ends)
+{
+  for (PetscInt d = 0; d < dim; d++) {
+    const unsigned int at   = ends >> (2 * d) & 3u;
+    const int          more = (ends & ~(3u << (2 * d))) != 0;
+
+    for (int side = 0; side < 2 && r->others > 0.0; side++) f->coupled[side][d] += at >> side & 1;
+    if (!(at & 1)) continue;
+    f->hold[more][d] += HJMeasureHold(r->partial[d][2], r->partial[d][1]);
+    f->ends[more][d] += 1.0;
+  }
+}
+
 /* The larger ones of what was found and a row's; 0 on the diagonal counts as no row */
 static inline HJ_HOST_DEVICE void HJMeasureSizes(PetscReal diagonal, PetscBool coupled, PetscReal *alone, PetscReal *most)
 {
@@ -124,6 +147,47 @@ static inline HJ_HOST_DEVICE void HJMeasureSizes(PetscReal diagonal, PetscBool c
 
   if (coupled) *most = *most > size ? *most : size;
   else if (size > 1.0 / PETSC_MAX_REAL) *alone = *alone > 1.0 / size ? *alone : 1.0 / size;
+}
+
+/* How a point's directions compare: the last step at which each is weaker than the strongest one, -1 where it is not, and the one that is
+   strong alone, -1 where none is */
+typedef struct {
+  int step[3], alone;
+} HJMeasureClass;
+
+/* From the couplings to both sides */
+static inline HJ_HOST_DEVICE HJMeasureClass HJMeasureClassify(PetscInt dim, const PetscReal below[3], const PetscReal above[3])
+{
+  HJMeasureClass c = {{-1, -1, -1}, -1};
+  PetscReal      most[3], strongest = 0.0;
+  int            which = 0, strong = 0; /* how many are */
+
+  for (int d = 0; d < dim; d++) {
+    const PetscReal lo = below[d] < 0 ? -below[d] : below[d], hi = above[d] < 0 ? -above[d] : above[d];
+    const PetscReal least = lo > 0.0 && hi > 0.0 ? (lo < hi ? lo : hi) : (lo < hi ? hi : lo);
+
+    most[d] = lo < hi ? hi : lo;
+    if (least > strongest) which = d;
+    strongest = strongest < least ? least : strongest;
+  }
+  for (int d = 0; d < dim; d++) {
+    PetscReal limit = HJ_MEASURE_RATIO * most[d];
+
+    if (!(4 * limit < strongest)) strong++;
+    if (!(most[d] > 0.0) || !(strongest > limit)) continue;
+    c.step[d] = 0;
+    for (limit *= 4; c.step[d] < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) c.step[d]++;
+  }
+  if (strong == 1 && dim > 1) c.alone = which;
+  return c;
+}
+
+static inline HJ_HOST_DEVICE HJMeasureClass HJMeasureClassifyRow(PetscInt dim, const HJMeasureRow *r)
+{
+  const PetscReal below[3] = {r->partial[0][0], r->partial[1][0], r->partial[2][0]};
+  const PetscReal above[3] = {r->partial[0][2], r->partial[1][2], r->partial[2][2]};
+
+  return HJMeasureClassify(dim, below, above);
 }
 
 /* Bits of the ends of the domain at which a point lies */

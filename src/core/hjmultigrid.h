@@ -72,7 +72,7 @@ struct _n_HJMultigridOps {
      this backend does not do so many at once, and has done nothing. NULL: it does none */
   PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
   /* Lines of a direction, on a rank's own points; their factors, and a bound of the eigenvalues of T^-1 A, the largest number where T is
-     not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines. NULL: the backend has no lines */
+     not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines */
   PetscErrorCode (*lines_create)(const HJGrid *, PetscInt d, HJLines *);
   PetscErrorCode (*lines_destroy)(HJLines *);
   PetscErrorCode (*lines_factor)(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);

@@ -8,17 +8,18 @@
 #include "hjmultigrid.h"
 
 /*
-   In direction d the fine point with the global number I lies at coarse I / factor[d]. Where the coarse grid has N points the fine one has
-   factor (N - 1) + 1, or factor N where the direction is periodic: that is DMDA's interpolation. PCHJMG also halves directions of other
-   sizes. One of 2 N points without periodicity has a last point that hangs on the last coarse one alone, with coefficient last[d]. In a
-   periodic one of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between the last one and the
-   image of the first. start: global number of this rank's first point, which the grids' local coordinates count from.
+   In direction d the fine point with the global number I lies at coarse (I - first[d]) / factor[d]. Where the coarse grid has N points the
+   fine one has factor (N - 1) + 1, or factor N where the direction is periodic, and first is 0: that is DMDA's interpolation. PCHJMG also
+   halves directions of other sizes, and has the odd points coarse in some without periodicity: there first is 1. Without periodicity a
+   last point beyond the last coarse one hangs on it alone, with coefficient last[d], and a first point before the first coarse one with
+   before[d]. In a periodic direction of 2 N - 1 points the first and the last point are both coarse, and neighbours: no point lies between
+   the last one and the image of the first. start: global number of this rank's first point, which the grids' local coordinates count from.
 */
 typedef struct {
   HJGrid    coarse, fine;
   HJBox     points; /* the fine grid's domain; of a periodic direction of 2 N - 1 points one period, beyond which none is looked at */
-  PetscInt  factor[3], coarse_start[3], fine_start[3];
-  PetscReal last[3];
+  PetscInt  factor[3], first[3], coarse_start[3], fine_start[3];
+  PetscReal before[3], last[3];
 } HJTransfer;
 
 /* A matrix that interpolates so composes this function: PetscErrorCode (*)(Mat, const HJTransfer **), valid as long as the matrix;
@@ -29,13 +30,19 @@ typedef struct {
 /* Fine local coordinate i lies at place i + shift in units of fine points from coarse local coordinate 0 */
 static inline PetscInt HJTransferShift(const HJTransfer *t, int d)
 {
-  return t->fine_start[d] - t->factor[d] * t->coarse_start[d];
+  return t->fine_start[d] - t->first[d] - t->factor[d] * t->coarse_start[d];
+}
+
+/* Whether the first fine point has one coarse point beside it, and is none */
+static inline PetscBool HJTransferBegins(const HJTransfer *t, int d)
+{
+  return (PetscBool)(t->first[d] != 0);
 }
 
 /* Whether the last fine point has one coarse point beside it, and is none */
 static inline PetscBool HJTransferHangs(const HJTransfer *t, int d)
 {
-  return (PetscBool)(t->factor[d] == 2 && !t->fine.periodic[d] && t->fine.N[d] == 2 * t->coarse.N[d]);
+  return (PetscBool)(t->factor[d] == 2 && !t->fine.periodic[d] && t->fine.N[d] == 2 * t->coarse.N[d] + t->first[d]);
 }
 
 /* Whether the first and the last point of a period are coarse */
@@ -44,7 +51,12 @@ static inline PetscBool HJTransferAdjoins(const HJTransfer *t, int d)
   return (PetscBool)(t->factor[d] == 2 && t->fine.periodic[d] && t->fine.N[d] == 2 * t->coarse.N[d] - 1);
 }
 
-/* Local coordinate of the fine point that hangs; where none does, one that no point has */
+/* Local coordinates of the first and of the last fine point where it hangs; where it does not, one that no point has */
+static inline PetscInt HJTransferBeginning(const HJTransfer *t, int d)
+{
+  return HJTransferBegins(t, d) ? t->points.lo[d] : HJ_ENDLESS;
+}
+
 static inline PetscInt HJTransferHanging(const HJTransfer *t, int d)
 {
   return HJTransferHangs(t, d) ? t->points.hi[d] - 1 : HJ_ENDLESS;

@@ -295,6 +295,9 @@
 /* Threads of a block: Galerkin products (5c4bb0b), couplings, with their blocks at most (643ca5b), products with |D^-1 A| (12f7c93; not
    kept) */
 #define HJ_GALERKIN_THREADS 128
+/* A block of lines that are solved: segments of each, lines (not measured) */
+#define HJ_LINES_SEGMENTS   32
+#define HJ_LINES_BESIDE     16
 #define HJ_MEASURE_THREADS  256
 #define HJ_MEASURE_BLOCKS   512
 #define HJ_ABSOLUTE_THREADS 256
@@ -322,6 +325,7 @@
 /* Threads of a block: work on arrays (afebb49), reading of rows, filling of arrays (87b971d); norms of slabs, with their blocks (a2df026;
    not kept) */
 #define HJ_ARRAYS_THREADS 256
+#define HJ_PART_THREADS   64 /* of these along a line of a box that is copied */
 #define HJ_THREADS        128
 #define HJ_FILL_THREADS   256
 #define HJ_SLAB_THREADS   256

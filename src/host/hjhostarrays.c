@@ -205,6 +205,59 @@ static PetscErrorCode HJArraysGather_Host(PetscCount n, const PetscCount *which,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysScatter_Host(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) to[which[i]] = from[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysPart_Host(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
+{
+  const size_t bytes = (size_t)HJBoxWidth(part, 0) * size;
+
+  PetscFunctionBegin;
+  for (PetscInt k = part->lo[2]; k < part->hi[2]; k++) {
+    for (PetscInt j = part->lo[1]; j < part->hi[1]; j++)
+      memcpy((char *)to + (size_t)HJBoxIndex(onto, part->lo[0], j, k) * size,
+             (const char *)from + (size_t)HJBoxIndex(over, part->lo[0], j, k) * size, bytes);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As HJArrayOps' couples(), of one point */
+static PetscBool HJPointCouples(const HJCoefficients *c, const HJGrid *grid, PetscInt i, PetscInt j, PetscInt k, const HJBox *to,
+                                PetscBool in)
+{
+  const PetscCount at = HJBoxIndex(&grid->owned, i, j, k);
+
+  if (in && HJCoefficientAt(c, 0, at) == 0.0) return PETSC_TRUE;
+  for (PetscInt s = 1; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    if (HJCoefficientAt(c, s, at) == 0.0) continue;
+    HJSlotOffset(c, s, off);
+    if (HJPointInside(&grid->domain, i + off[0], j + off[1], k + off[2]) && HJPointInside(to, i + off[0], j + off[1], k + off[2]) == in)
+      return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+static PetscErrorCode HJArraysCouples_Host(const HJCoefficients *c, const HJGrid *grid, PetscInt n, const HJBox points[], const HJBox *to,
+                                           PetscBool in, PetscBool couple[])
+{
+  PetscFunctionBegin;
+  for (const HJBox *box = points; box < points + n; box++, couple++) {
+    *couple = PETSC_FALSE;
+    for (PetscInt k = box->lo[2]; k < box->hi[2]; k++) {
+      for (PetscInt j = box->lo[1]; j < box->hi[1]; j++) {
+        for (PetscInt i = box->lo[0]; i < box->hi[0] && !*couple; i++) *couple = HJPointCouples(c, grid, i, j, k, to, in);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysAdd_Host(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
 {
   PetscFunctionBegin;
@@ -265,6 +318,9 @@ const HJArrayOps HJArraysHost = {
   .symmetric   = HJArraysSymmetric_Host,
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
+  .scatter     = HJArraysScatter_Host,
+  .part        = HJArraysPart_Host,
+  .couples     = HJArraysCouples_Host,
   .add         = HJArraysAdd_Host,
   .put         = HJArraysPut_Host,
   .scan        = HJArraysScan_Host,

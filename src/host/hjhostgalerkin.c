@@ -113,7 +113,7 @@ static void HJPieceEnd(const HJGalerkinEnds *ends, PetscInt i, PetscInt n, const
     const PetscInt        at = (side ? ends->last : ends->first) - i;
     const HJGalerkinSides s  = HJGalerkinSidesAt(ends, at + i);
 
-    if (at < 0 || at >= n || !(ends->adjoins || (ends->hangs && side))) continue;
+    if (at < 0 || at >= n || !(ends->adjoins || (side ? ends->hangs : ends->begins))) continue;
     for (int c = -1; c <= 1; c++) {
       PetscScalar sum = 0.0;
 

@@ -163,6 +163,7 @@ PetscErrorCode HJHostInterpolateTransposeVariable(const HJTransferProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT) /* set-up is done in double */
 /* One of the six sides of a coarse point: where the fine point next to it lies, and the way back */
 typedef struct {
   int d, side, up[3], down[3];
@@ -291,8 +292,8 @@ PetscErrorCode HJHostJump(const HJInterpolationFill *f)
         continue;
       }
       for (PetscInt i = 0; i < n[0]; i++) {
-        if (f->coupling) HJJumpAdd(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
-        else HJJumpFind(&w, &rows, a, PETSC_TRUE, i, j, k, f->jump);
+        if (f->coupling) HJJumpAdd(&w, &rows, a, i, j, k, f->jump);
+        else HJJumpFind(&w, &rows, a, i, j, k, f->jump);
       }
     }
   }
@@ -466,3 +467,4 @@ PetscErrorCode HJHostGalerkinVariable(const HJGalerkin *g)
   PetscCall(PetscFree2(l.entry, l.partial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif

@@ -5,6 +5,7 @@
 */
 #pragma once
 
+#include "hjhosttype.h"
 #include "core/hjcoefficients.h"
 #include "core/hjmultigrid.h"
 
@@ -89,6 +90,7 @@ typedef struct {
 PETSC_INTERN const HJHostKernels *HJHostPickKernels(void);
 PETSC_INTERN PetscErrorCode       HJHostProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostProductTranspose(const HJProduct *);
+PETSC_INTERN PetscErrorCode       HJHostSystemProduct(const HJProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolate(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostInterpolateTranspose(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode       HJHostGalerkin(const HJGalerkin *);

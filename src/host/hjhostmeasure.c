@@ -21,39 +21,18 @@ static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums 
   for (PetscInt i = 0; i < HJ_MEASURE_SUMS; i++) ((PetscReal *)sums)[i] += n * ((const PetscReal *)one)[i];
 }
 
-/* n points whose couplings to both sides are these */
-static void HJMeasureAddRatios(PetscInt dim, const PetscReal below[3], const PetscReal above[3], PetscReal n, HJMeasureRatios *r)
+/* n points that compare so */
+static void HJMeasureAddRatios(PetscInt dim, HJMeasureClass c, PetscReal n, HJMeasureRatios *r)
 {
-  PetscReal most[3], strongest = 0.0;
-  PetscInt  which = 0, strong = 0; /* how many are */
-
-  for (PetscInt d = 0; d < dim; d++) {
-    const PetscReal lo = PetscAbsReal(below[d]), hi = PetscAbsReal(above[d]);
-    const PetscReal least = lo > 0.0 && hi > 0.0 ? PetscMin(lo, hi) : PetscMax(lo, hi);
-
-    most[d] = PetscMax(lo, hi);
-    if (least > strongest) which = d;
-    strongest = PetscMax(strongest, least);
-  }
-  for (PetscInt d = 0; d < dim; d++) {
-    PetscReal limit = HJ_MEASURE_RATIO * most[d];
-    PetscInt  s     = 0;
-
-    if (!(4 * limit < strongest)) strong++;
-    if (!(most[d] > 0.0) || !(strongest > limit)) continue;
-    for (limit *= 4; s < HJ_RATIO_STEPS - 1 && strongest > limit; limit *= 4) s++;
-    r->weaker[d][s] += n;
-  }
-  if (strong == 1 && dim > 1) r->alone[which] += n;
+  for (PetscInt d = 0; d < dim; d++)
+    if (c.step[d] >= 0) r->weaker[d][c.step[d]] += n;
+  if (c.alone >= 0) r->alone[c.alone] += n;
   r->points += n;
 }
 
 static void HJMeasureRowRatios(PetscInt dim, const HJMeasureRow *row, PetscReal n, HJMeasureRatios *r)
 {
-  const PetscReal below[3] = {row->partial[0][0], row->partial[1][0], row->partial[2][0]};
-  const PetscReal above[3] = {row->partial[0][2], row->partial[1][2], row->partial[2][2]};
-
-  if (row->others > 0.0) HJMeasureAddRatios(dim, below, above, n, r);
+  if (row->others > 0.0) HJMeasureAddRatios(dim, HJMeasureClassifyRow(dim, row), n, r);
 }
 
 /* Points of a piece, whose sums are in the first-level cache */
@@ -85,7 +64,7 @@ static void HJMeasurePieceRatios(PetscInt dim, PetscInt n, const PetscReal part[
   for (PetscInt i = 0; i < n && any; i++) {
     const PetscReal below[3] = {part[0][0][i], part[1][0][i], part[2][0][i]}, above[3] = {part[0][1][i], part[1][1][i], part[2][1][i]};
 
-    if (others[i] > 0.0) HJMeasureAddRatios(dim, below, above, 1.0, r);
+    if (others[i] > 0.0) HJMeasureAddRatios(dim, HJMeasureClassify(dim, below, above), 1.0, r);
   }
 }
 
@@ -136,6 +115,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
   PetscFunctionBegin;
   memset(&m->sums, 0, sizeof(m->sums));
   memset(&m->ratios, 0, sizeof(m->ratios));
+  memset(&m->first, 0, sizeof(m->first));
   m->largest = m->alone = m->coupled = 0.0;
   for (PetscInt slot = 0; slot < a->nslots; slot++) HJSlotOffset(a, slot, off[slot]);
   for (PetscInt k = 0; k < g->owned.hi[2]; k++) {
@@ -157,6 +137,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
         }
         HJMeasureGetRow(a, point, ends, off, &row);
         HJMeasureAdd(&m->sums, &row, g->dim, ends);
+        HJMeasureAddFirst(&m->first, &row, g->dim, ends);
         HJMeasureRowRatios(g->dim, &row, 1.0, &m->ratios);
         m->largest = PetscMax(m->largest, HJMeasureOthers(PetscAbsReal(row.diagonal), row.others));
         HJMeasureSizes(row.diagonal, (PetscBool)(row.others > 0.0), &m->alone, &m->coupled);

@@ -151,19 +151,29 @@ PetscErrorCode HJHostProduct(const HJProduct *p)
 
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->a->entry) {
+    PetscCall(HJHostSystemProduct(p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   HJHostProductSet(p->a, s->width[0], (PetscBool)(p->b != NULL), &args);
   for (PetscInt k = 0; k < s->width[2]; k++)
     for (PetscInt j = 0; j < s->width[1]; j++) HJHostProductOwnLine(p, &args, j, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to[i] += alpha times the slot's coefficient at the point times x, over n points from at on */
+/* to[i] += alpha times the slot's coefficient at the point times x, over n points from at on; to: component 0 of the first */
 static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, PetscCount at, PetscScalar *to)
 {
   const HJCoefficients *a = p->a;
-  const PetscScalar    *x = p->x + at;
+  const PetscScalar    *x = p->x + at * HJCoefficientsDof(a);
 
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+  if (a->entry) {
+    const PetscInt     dof = a->dof, row = a->entry[slot].row, column = a->entry[slot].column;
+    const PetscBool    one = (PetscBool)(a->storage == HJ_COEFFICIENTS_ROW);
+    const PetscScalar *c   = one ? a->rows + slot : a->value + HJSlotBegin(a, slot) + at;
+
+    for (PetscInt i = 0; i < n; i++) to[i * dof + column] += p->alpha * c[one ? 0 : i] * x[i * dof + row];
+  } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     const PetscScalar *c = a->value + HJSlotBegin(a, slot) + at;
 
     for (PetscInt i = 0; i < n; i++) to[i] += p->alpha * c[i] * x[i];
@@ -182,7 +192,7 @@ static void HJProductScatter(const HJProduct *p, PetscInt slot, PetscInt n, Pets
 /* What the points of a line give to their neighbours at one offset */
 static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, PetscInt k)
 {
-  const PetscInt   n  = p->shell->width[0];
+  const PetscInt   n = p->shell->width[0], dof = HJCoefficientsDof(p->a);
   const PetscCount at = ((PetscCount)k * p->shell->width[1] + j) * n;
   HJShellLine      line;
   PetscInt         off[3], lo, hi; /* points [lo, hi) have their neighbour on the line */
@@ -190,36 +200,40 @@ static void HJProductScatterLine(const HJProduct *p, PetscInt slot, PetscInt j, 
 
   HJSlotOffset(p->a, slot, off);
   line = HJShellGetLine(p->shell, j + off[1], k + off[2]);
-  to   = (line.ghost ? p->ghost : p->y) + line.at;
+  to   = (line.ghost ? p->ghost : p->y) + dof * line.at;
   lo   = off[0] < 0;
   hi   = n - (off[0] > 0);
-  HJProductScatter(p, slot, hi - lo, at + lo, to + lo + off[0]);
-  if (lo) HJProductScatter(p, slot, 1, at, p->ghost + line.before[0]);
-  if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + line.before[1]);
+  HJProductScatter(p, slot, hi - lo, at + lo, to + dof * (lo + off[0]));
+  if (lo) HJProductScatter(p, slot, 1, at, p->ghost + dof * line.before[0]);
+  if (hi < n) HJProductScatter(p, slot, 1, at + n - 1, p->ghost + dof * line.before[1]);
 }
 
 /* What ghosts returned, point by point in one order */
 static void HJProductAddReturns(const HJProduct *p)
 {
-  const HJProductReturns *r = p->returns;
+  const HJProductReturns *r   = p->returns;
+  const PetscInt          dof = HJCoefficientsDof(p->a);
 
-  for (PetscInt i = 0; i < r->n; i++)
-    for (PetscInt v = r->first[i]; v < r->first[i + 1]; v++) p->y[r->point[i]] += r->value[v];
+  for (PetscInt i = 0; i < r->n; i++) {
+    for (PetscInt v = r->first[i]; v < r->first[i + 1]; v++)
+      for (PetscInt l = 0; l < dof; l++) p->y[r->point[i] * dof + l] += r->value[v * dof + l];
+  }
 }
 
 PetscErrorCode HJHostProductTranspose(const HJProduct *p)
 {
-  const HJCoefficients *a = p->a;
-  const HJShell        *s = p->shell;
+  const HJCoefficients *a   = p->a;
+  const HJShell        *s   = p->shell;
+  const PetscInt        dof = HJCoefficientsDof(a);
 
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_RETURNS) {
     HJProductAddReturns(p);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscArrayzero(p->ghost, s->size));
-  if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints));
-  else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints));
+  PetscCall(PetscArrayzero(p->ghost, s->size * dof));
+  if (!p->b) PetscCall(PetscArrayzero(p->y, a->npoints * dof));
+  else if (p->b != p->y) PetscCall(PetscArraycpy(p->y, p->b, a->npoints * dof));
   for (PetscInt k = 0; k < s->width[2]; k++) {
     for (PetscInt j = 0; j < s->width[1]; j++) {
       for (PetscInt slot = 0; slot < a->nslots; slot++) HJProductScatterLine(p, slot, j, k);

@@ -67,38 +67,32 @@ static void HJRestrictResidualLine(const HJHostRestriction *h, PetscInt j, Petsc
 /* The coarse lines, at most two, that a fine line gives to, and its coefficient */
 static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fine, PetscInt coarse[2], PetscScalar *w)
 {
-  const HJTransfer *t = h->p->transfer;
-  PetscInt          above;
+  const HJTransfer *t     = h->p->transfer;
+  const PetscInt    place = fine + HJTransferShift(t, d); /* -2 or more */
+  PetscInt          n     = 0;
 
-  if (d == h->slow) {
-    PetscInt n = 0;
-
-    fine -= h->p->cut.first;
-    *w = fine % 2 ? 0.5 : 1.0;
-    for (PetscInt c = (fine + 2) / 2 - 1; c <= (fine + 3) / 2 - 1; c++) /* fine is -2 or more */
-      if (c >= 0 && c < h->nc[d]) coarse[n++] = c;
-    return n;
-  }
   *w        = 1.0;
-  coarse[0] = fine / t->factor[d];
-  if (fine % t->factor[d] == 0) return 1;
-  *w    = 0.5;
-  above = HJRestrictWrap(&t->coarse, d, coarse[0] + 1, h->nc[d]);
-  if (above < 0) return 1;
-  coarse[1] = above;
-  return 2;
+  coarse[0] = place;
+  if (t->factor[d] == 1) return 1;
+  if (place % 2) *w = 0.5;
+  for (PetscInt c = (place + 2) / 2 - 1; c <= (place + 3) / 2 - 1; c++) {
+    const PetscInt to = d != h->slow ? HJRestrictWrap(&t->coarse, d, c, h->nc[d]) : c < h->nc[d] ? c : -1;
+
+    if (to >= 0) coarse[n++] = to;
+  }
+  return n;
 }
 
 static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
 {
   const PetscInt     nc = h->nc[0];
-  const PetscScalar *r = h->r + 1, *sum = r;
+  const PetscScalar *r = h->r + 1 + h->p->transfer->first[0], *sum = r;
   PetscScalar        wj, wk;
   PetscInt           cj[2], ck[2];
   const PetscInt     nj = HJRestrictParents(h, 1, j, cj, &wj), nk = HJRestrictParents(h, 2, k, ck, &wk);
 
   if (h->p->transfer->factor[0] == 2) {
-    for (PetscInt i = 0; i < nc; i++) h->sum[i] = r[2 * i] + 0.5 * (r[2 * i - 1] + r[2 * i + 1]);
+    for (PetscInt i = 0; i < nc; i++) h->sum[i] = r[2 * i] + HJ_HALF * (r[2 * i - 1] + r[2 * i + 1]);
     sum = h->sum;
   }
   for (PetscInt c = 0; c < nj * nk; c++) {

@@ -31,12 +31,15 @@ static void HJTransferAddLine(const HJTransferProduct *p, PetscInt j, PetscInt k
 /* The coarse lines that a fine line lies on or between, in one direction, and the coefficient of each */
 static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse, PetscReal *coefficient)
 {
-  const PetscInt place = fine + HJTransferShift(t, d);
+  const PetscInt  place  = fine + HJTransferShift(t, d);
+  const PetscBool begins = (PetscBool)(fine == HJTransferBeginning(t, d)), hangs = (PetscBool)(fine == HJTransferHanging(t, d));
+  PetscBool       on;
 
   *coarse      = HJTransferDivide(place, t->factor[d]);
-  *coefficient = place == t->factor[d] * *coarse ? 1.0 : 0.5;
-  if (fine == HJTransferHanging(t, d)) *coefficient = t->last[d];
-  return place == t->factor[d] * *coarse || fine == HJTransferHanging(t, d) ? 1 : 2;
+  on           = (PetscBool)(place == t->factor[d] * *coarse);
+  *coefficient = begins ? t->before[d] : hangs ? t->last[d] : on ? 1.0 : 0.5;
+  if (begins) (*coarse)++;
+  return on || begins || hangs ? 1 : 2;
 }
 
 /* Fine points [lo, hi) of a line from the sums of the coarse ones, the first of which is c0 */
@@ -47,24 +50,24 @@ static void HJTransferSpread(const HJTransfer *t, const PetscScalar *sum, PetscI
   PetscInt       i = lo;
 
   if (f == 1) {
-    for (; i < hi; i++) y[i] = (b ? b[i] : 0.0) + sum[i + shift - c0];
+    for (; i < hi; i++) y[i] = (b ? b[i] : HJ_ZERO) + sum[i + shift - c0];
     return;
   }
   if (i < hi && ((i + shift) & 1)) {
     const PetscInt c = HJTransferDivide(i + shift, 2) - c0;
 
-    y[i] = (b ? b[i] : 0.0) + 0.5 * (sum[c] + sum[c + 1]);
+    y[i] = (b ? b[i] : HJ_ZERO) + HJ_HALF * (sum[c] + sum[c + 1]);
     i++;
   }
   sum += (i + shift) / 2 - c0;
   for (PetscInt c = 0; c < (hi - i) / 2; c++) {
-    const PetscInt  e    = i + 2 * c;
-    const PetscReal even = b ? b[e] : 0.0, odd = b ? b[e + 1] : 0.0;
+    const PetscInt    e    = i + 2 * c;
+    const PetscScalar even = b ? b[e] : HJ_ZERO, odd = b ? b[e + 1] : HJ_ZERO;
 
     y[e]     = even + sum[c];
-    y[e + 1] = odd + 0.5 * (sum[c] + sum[c + 1]);
+    y[e + 1] = odd + HJ_HALF * (sum[c] + sum[c + 1]);
   }
-  if ((hi - i) % 2) y[hi - 1] = (b ? b[hi - 1] : 0.0) + sum[(hi - i) / 2];
+  if ((hi - i) % 2) y[hi - 1] = (b ? b[hi - 1] : HJ_ZERO) + sum[(hi - i) / 2];
 }
 
 static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, PetscInt k)
@@ -83,6 +86,7 @@ static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, Pe
 
     for (PetscInt c = 0; c < c1 - c0; c++) sum[c] = 0.0;
     for (PetscInt c = 0; c < nj * nk; c++) HJTransferAddLine(p, cj + c % nj, ck + c / nj, wj * wk, c0, c1, sum);
+    if (HJTransferBeginning(t, 0) == lo) sum[0] = (2.0 * t->before[0] - 1.0) * sum[1];
     if (HJTransferHanging(t, 0) < hi) sum[c1 - 1 - c0] = (2.0 * t->last[0] - 1.0) * sum[c1 - 2 - c0]; /* the mean with it is last */
     HJTransferSpread(t, sum, c0, p->b ? p->b + at : NULL, p->y + at, lo, hi);
   }
@@ -105,7 +109,7 @@ static void HJTransferGather(PetscInt f, const PetscScalar *sum, const PetscScal
   for (PetscInt c = lo; c < hi; c++) {
     const PetscScalar *s = sum + f * (c - lo);
 
-    y[c] = (b ? b[c] : 0.0) + (f == 1 ? s[0] : s[1] + 0.5 * (s[0] + s[2]));
+    y[c] = (b ? b[c] : HJ_ZERO) + (f == 1 ? s[0] : s[1] + HJ_HALF * (s[0] + s[2]));
   }
 }
 
@@ -114,15 +118,16 @@ static PetscReal HJTransferCoefficient(const HJTransfer *t, int d, PetscInt fine
 {
   if (!off) return 1.0;
   if (fine < t->points.lo[d] || fine >= t->points.hi[d]) return 0.0;
-  return fine == HJTransferHanging(t, d) ? t->last[d] : 0.5;
+  return fine == HJTransferBeginning(t, d) ? t->before[d] : fine == HJTransferHanging(t, d) ? t->last[d] : 0.5;
 }
 
-/* The sums of a line, from f0 on, that have another coefficient than one half: those of no point, and of the one that hangs */
+/* The sums of a line, from f0 on, that have another coefficient than one half: those of no point, and of those that hang */
 static void HJTransferEndSums(const HJTransfer *t, PetscInt f0, PetscInt f1, PetscScalar *sum)
 {
   if (t->factor[0] == 1) return;
   if (f0 < t->points.lo[0]) sum[0] = 0.0;
   if (f1 > t->points.hi[0]) sum[f1 - 1 - f0] = 0.0;
+  if (HJTransferBeginning(t, 0) == f0) sum[0] *= 2.0 * t->before[0];
   if (HJTransferHanging(t, 0) < f1) sum[HJTransferHanging(t, 0) - f0] *= 2.0 * t->last[0];
 }
 

@@ -12,7 +12,8 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDestroy(&hj->aij));
   PetscCall(MatDestroy(&hj->stored));
-  for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) PetscCall(VecDestroy(&hj->array[s]));
+  for (PetscInt s = 0; s < hj->c.nslots; s++) PetscCall(VecDestroy(&hj->use[s].vec));
+  PetscCall(PetscFree(hj->use));
   PetscCall(HJMatFree(A));
   PetscCall(HJCOODestroy(&hj->coo));
   PetscCall(HJProductsDestroy(&hj->products));
@@ -21,6 +22,9 @@ static PetscErrorCode MatDestroy_HJStencil(Mat A)
   PetscCall(HJLayoutFree(&hj->layout));
   PetscCall(PetscSegBufferDestroy(&hj->stash));
   PetscCall(DMDestroy(&hj->da));
+  PetscCall(PetscFree(hj->entry));
+  PetscCall(PetscFree(hj->place));
+  PetscCall(PetscFree2(hj->row_columns, hj->row_values));
   PetscCall(HJMatComposeSetValues(A, PETSC_FALSE));
   PetscCall(HJMatComposeTranspose(A, PETSC_FALSE));
   PetscCall(HJMatComposeStored(A, PETSC_FALSE));
@@ -44,7 +48,6 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
              ", MatCreateHJStencil() or MatSetDM() before MatSetUp(), or use -mat_type aij; in MatAXPY() and MatCopy() of a matrix of "
              "another type say SAME_NONZERO_PATTERN");
   PetscCall(HJStencilCheckDM(A, da, reason, sizeof(reason)));
-  if (!reason[0]) PetscCall(HJStencilCheckOne(da, reason, sizeof(reason)));
   PetscCheck(!reason[0], comm, PETSC_ERR_SUP, "A matrix of type " MATHJSTENCIL " cannot be made: %s; use -dm_mat_type aij", reason);
   PetscCall(DMDAGetStencilWidth(da, &width));
   PetscCheck(width == 1, comm, PETSC_ERR_SUP,
@@ -103,13 +106,15 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(MatGetDM(A, &da));
   PetscCall(HJMatCheckDM(A, da));
+  PetscCall(HJGridCreate(da, &hj->grid));
+  if (hj->grid.dof > 1) {
+    PetscCall(MatSetBlockSize(A, hj->grid.dof));
+    PetscCall(HJMatSetOpsSystem(A));
+  }
   PetscCall(PetscObjectReference((PetscObject)da));
   hj->da      = da;
   hj->c.mtype = PETSC_MEMTYPE_HOST;
-#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
-  hj->device = &HJArraysCUDA;
-#endif
-  PetscCall(HJGridCreate(da, &hj->grid));
+  if (hj->grid.dof == 1) hj->device = HJArraysIn(PETSC_MEMTYPE_CUDA);
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetHostOnly(A));
   PetscCall(HJMatSetGhosted(A));
@@ -173,11 +178,11 @@ static PetscLogDouble HJMatCountEntries(const Mat_HJStencil *hj)
 {
   PetscLogDouble n = 0;
 
-  for (PetscInt s = 0; s < hj->c.nslots; s++) {
+  for (PetscInt o = 0; o < HJCoefficientsOffsets(&hj->c); o++) {
     PetscInt       off[3];
-    PetscLogDouble here = 1;
+    PetscLogDouble here = hj->c.dof * hj->c.dof;
 
-    HJSlotOffset(&hj->c, s, off);
+    HJShapeOffset(hj->c.dim, hj->c.shape, o, off);
     if (!HJLayoutIsOwnOffset(&hj->layout, off)) continue;
     for (int d = 0; d < hj->grid.dim; d++)
       here *= PetscMin(hj->grid.owned.hi[d], hj->grid.domain.hi[d] - off[d]) - PetscMax(0, hj->grid.domain.lo[d] - off[d]);
@@ -213,14 +218,24 @@ static PetscErrorCode MatViewStorage_HJStencil(Mat A, PetscViewer viewer)
   PetscCall(HJMatOnDevice(A, &device));
   bytes = info.memory;
   where = device ? ", on the GPU" : "";
-  PetscCall(PetscViewerASCIIPrintf(viewer, "stencil: %" PetscInt_FMT "D %s, %" PetscInt_FMT " points\n", c->dim,
-                                   c->shape == HJ_STAR ? "star" : "box", c->nslots));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "stencil: %" PetscInt_FMT "D %s, %" PetscInt_FMT " points", c->dim,
+                                   c->shape == HJ_STAR ? "star" : "box", HJCoefficientsOffsets(c)));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  if (c->entry)
+    PetscCall(PetscViewerASCIIPrintf(viewer, " of %" PetscInt_FMT " unknowns, %" PetscInt_FMT " of %" PetscInt_FMT " entries stored",
+                                     c->dof, c->nslots, HJCoefficientsOffsets(c) * c->dof * c->dof));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (c->storage == HJ_COEFFICIENTS_ROW)
     PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one row for all points, %g bytes%s\n", bytes, where));
   else if (c->storage == HJ_COEFFICIENTS_DICTIONARY)
     PetscCall(PetscViewerASCIIPrintf(viewer, "storage: dictionary of %" PetscInt_FMT " row%s (first rank), %g bytes%s\n", c->nrows,
                                      c->nrows == 1 ? "" : "s", bytes, where));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per offset, %g bytes%s\n", bytes, where));
+  else {
+    const char *what = c->entry ? "entry" : "offset";
+
+    PetscCall(PetscViewerASCIIPrintf(viewer, "storage: one array per %s, %g bytes%s\n", what, bytes, where));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,14 +281,19 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    Level: intermediate
 
    Notes:
-   The `DMDA` has one degree of freedom a point and a stencil one point wide, star or box, in one to three dimensions, with any boundary
-   but a twisted one; others are refused, use `MATAIJ` for them.
+   The `DMDA` has a stencil one point wide, star or box, in one to three dimensions, with any boundary but a twisted one; others are
+   refused, use `MATAIJ` for them.
 
-   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks'
-   rows too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()` and
-   `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds is an error, a zero there is ignored. While it is
-   filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds the coefficients. The storage
-   changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
+   Where a point has several degrees of freedom the matrix has a block for each offset. Stored is an array for each entry of the blocks
+   that is not zero at every point, whatever `DMDASetBlockFills()` says: two species that diffuse alone and react with one another take 12
+   arrays of 20 in 2D. Its rows and the AIJ copy have all entries of the blocks. Such a matrix stays on the host, also where its vectors
+   are a GPU's; its SOR is that of the AIJ copy.
+
+   It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
+   too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()`
+   (`MatHJStencilGetArrayDOF()`) and `MatHJStencilSetRow()`, which are the fastest. A nonzero that no offset holds is an error, a zero
+   there is ignored. While it is filled it has one array for each offset; `MatAssemblyEnd()` looks for the smallest storage that holds
+   the coefficients. The storage changes no result, and `MatView()` shows it (`PETSC_VIEWER_ASCII_INFO`, `-ksp_view`).
 
    `MatPtAP()` with the interpolation between two `DMDA` (`MATHJTRANSFER`) is a `MATHJSTENCIL` on the coarse `DMDA`, worked out where the
    matrix lies; it has few rows where the fine one has few, and arrays otherwise.
@@ -345,7 +365,7 @@ static PetscErrorCode MatCreate_HJStencil(Mat A)
    Collective
 
    Input Parameter:
-.  da - the `DMDA`, set up, with one degree of freedom and a stencil one point wide
+.  da - the `DMDA`, set up, with a stencil one point wide
 
    Output Parameter:
 .  A - the matrix

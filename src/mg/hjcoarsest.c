@@ -16,8 +16,8 @@ PetscBool HJMGSuitsInverse(const PC_HJMG *mg, PetscInt most)
   return (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_INVERSE || points <= most);
 }
 
-/* On the host and then where the solve takes it from, which may be a device whose vectors have no copy on the host */
-static PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
+/* On the host and then where the backend takes it from, which may be a device whose vectors have no copy on the host */
+PetscErrorCode HJMGFillRough(const HJBackendOps *ops, Vec b)
 {
   PetscRandom  random;
   PetscScalar *rough;
@@ -73,7 +73,7 @@ static PetscErrorCode HJMGHasConstants(HJMGLevel *level, PetscReal share, Vec b,
 static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, PetscReal norm, PetscBool *is)
 {
   const PetscBool floored  = (PetscBool)(level->skew > HJ_MG_SKEW && HJMGPoints(level) <= HJ_MG_SVD_MOST);
-  const PetscReal rounding = floored ? HJ_MG_SVD_FLOOR * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
+  const PetscReal rounding = floored ? HJ_MG_SVD_LEAST * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
   PetscReal       size;
 
   PetscFunctionBegin;

@@ -34,12 +34,11 @@ PetscReal HJMGFlowOmega(const PC_HJMG *mg, const HJMGLevel *level, PetscReal ema
   return omega > HJ_MG_FLOW_LEAST * usual ? omega : 0.0;
 }
 
-/* A matrix with rows of zeros is singular in its own way: its levels keep the polynomials that do not grow */
 void HJMGFindFlow(const PC_HJMG *mg, HJMGLevel *level)
 {
   const PetscReal emax = 1.0 + level->coarsening.others;
 
-  level->flows = (PetscBool)(!mg->nk && !mg->zero_rows && mg->transfer != PC_HJMG_TRANSFER_BILINEAR && level->skew > HJ_MG_SKEW &&
+  level->flows = (PetscBool)(!mg->nk && mg->transfer != PC_HJMG_TRANSFER_BILINEAR && level->skew > HJ_MG_SKEW &&
                              HJScheduleSafeK(level->skew, emax) < HJ_MG_FLOW_GROWS && HJMGFlowOmega(mg, level, emax) > 0.0);
 }
 

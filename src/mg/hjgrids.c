@@ -61,7 +61,34 @@ static PetscErrorCode HJMGTryOperator(PC pc, Mat A, DM da, HJOperator **op, char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define HJ_MG_NO_STENCIL "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg"
+/* What to use where the matrix is no stencil: it is of a type that PCGAMG does not read either, a DM is attached, or none */
+static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
+{
+  PetscBool isda = PETSC_FALSE, rows;
+  PetscInt  dof  = 1;
+
+  PetscFunctionBegin;
+  if (!dm) PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
+  if (isda) PetscCall(DMDAGetDof(dm, &dof));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &rows, MATSEQAIJ, MATMPIAIJ, MATHJSTENCIL, ""));
+  *cure = !rows     ? "-dm_mat_type aij, or MatConvert(), and then hjmg or -pc_type gamg"
+          : dof > 1 ? "-pc_type gamg, or -pc_type fieldsplit with hjmg for each field"
+          : dm      ? "-pc_type gamg"
+                    : "-pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRefuse(PC pc, const char why[])
+{
+  DM          dm;
+  const char *cure = "";
+
+  PetscFunctionBegin;
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
+  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why, cure);
+}
 
 PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 {
@@ -69,7 +96,7 @@ PetscErrorCode HJMGMakeOperator(PC pc, Mat A, DM da, HJOperator **op)
 
   PetscFunctionBegin;
   PetscCall(HJMGTryOperator(pc, A, da, op, why, sizeof(why)));
-  PetscCheck(*op, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  if (!*op) PetscCall(HJMGRefuse(pc, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,22 +187,6 @@ static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What to do where the matrix is no stencil on a DMDA: of a DM that is attached, or of none */
-static PetscErrorCode HJMGAdvise(Mat A, DM dm, const char **cure)
-{
-  PetscBool isda = PETSC_FALSE;
-  PetscInt  dof  = 1;
-
-  PetscFunctionBegin;
-  if (!dm) PetscCall(MatGetDM(A, &dm));
-  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
-  if (isda) PetscCall(DMDAGetDof(dm, &dof));
-  *cure = dof > 1 ? "-pc_type gamg, or -pc_type fieldsplit with hjmg for each field"
-          : dm    ? "-pc_type gamg"
-                  : "-pc_type gamg, or attach the DMDA by KSPSetDM() or MatSetDM()";
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A program that sets the type of its matrices after it has read the options has what it sets: to be known by who asked for another */
 static PetscErrorCode HJMGTellType(PC pc, DM da)
 {
@@ -213,16 +224,14 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc, const HJBackendOps **ops)
   DM          dm, da;
   VecType     vectype;
   char        why[512];
-  const char *cure = "", *why_backend;
+  const char *why_backend;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
   if (da) PetscCall(HJStencilCheckOne(da, why, sizeof(why)));
   if (why[0]) da = NULL;
-  if (!da) PetscCall(HJMGAdvise(pc->pmat, dm, &cure));
-  PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use %s", why,
-             cure);
+  if (!da) PetscCall(HJMGRefuse(pc, why));
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, ops, &why_backend));
   PetscCall(MatGetVecType(pc->pmat, &vectype));
   if (PetscMemTypeHost((*ops)->mtype)) vectype = VECSTANDARD; /* of a matrix that is bound to the CPU: all levels are there */
@@ -237,7 +246,7 @@ static PetscErrorCode HJMGMakeFinestMatrix(PC pc, const HJBackendOps **ops)
   }
   PetscCall(HJMGTellType(pc, da));
   PetscCall(HJMatReadAIJ(pc->pmat, level->da, &level->A, why, sizeof(why)));
-  PetscCheck(level->A, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  if (!level->A) PetscCall(HJMGRefuse(pc, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,7 +263,7 @@ static PetscErrorCode HJMGMakeFinest(PC pc)
   PetscCall(HJMGLeaveKnownRows(pc, ops));
   PetscCall(HJMGTryOperator(pc, level->A, level->da, &level->op, why, sizeof(why)));
   PetscCall(PetscStrstr(why, HJ_STENCIL_NO_DIAGONAL, &lacks)); /* those may get one */
-  PetscCheck(level->op || lacks, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, HJ_MG_NO_STENCIL, why);
+  if (!level->op && !lacks) PetscCall(HJMGRefuse(pc, why));
   if (level->op) PetscCall(HJMGCheckBound(mg, level, level->op->stencil->gershgorin));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGLeaveZeroRows(pc));
@@ -503,11 +512,11 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   PetscFunctionBegin;
   *made = PETSC_FALSE;
   if (mg->stopped) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, mg->stop, sizeof(mg->stop)));
+  PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, mg->stop, sizeof(mg->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(fine->da, &vectype));
   PetscCall(HJMGSetUpDM(fine->da, vectype, coarse->da));
-  PetscCall(HJTransferSet(coarse->da, fine->da, fine->coarsening.last, &transfer, mg->stop, sizeof(mg->stop)));
+  PetscCall(HJTransferSet(coarse->da, fine->da, &fine->coarsening, &transfer, mg->stop, sizeof(mg->stop)));
   if (mg->stop[0]) {
     PetscCall(DMDestroy(&coarse->da));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -643,6 +652,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
   PetscCall(HJMGDestroyTranspose(mg));
+  PetscCall(HJMGSingleDestroy(mg));
   PetscCall(HJMGDestroySteps(mg));
   if (mg->nlevels && mg->level[0].op) { /* else set-up was refused */
     const HJBackendOps *ops = mg->level[0].op->ops;

@@ -6,79 +6,113 @@
 */
 #include "hjmg.h"
 #include "operator/hjknown.h"
+#include "operator/hjvectors.h"
 
 struct _n_HJMGInside {
-  HJKnown      known;
-  DM           da; /* of the whole finest grid */
-  HJGrid       grid;
-  PetscBool    stencil;  /* the matrix itself is a stencil matrix */
-  PetscCount   nknown;   /* known points of this rank */
-  PetscCount  *at;       /* [nknown] where they lie among the owned ones */
-  PetscScalar *inverse;  /* [nknown] of their diagonals */
-  Vec          b, x;     /* inside */
-  Vec          whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
+  HJKnown             known;
+  DM                  da; /* of the whole finest grid */
+  HJGrid              grid;
+  PetscBool           stencil; /* the matrix itself is a stencil matrix */
+  const HJBackendOps *ops;
+  const HJArrayOps   *arrays;   /* of the same memory */
+  PetscCount          nknown;   /* known points of this rank */
+  PetscCount         *at;       /* [nknown] where they lie among the owned ones, in that memory */
+  Vec                 inverse;  /* [nknown] of their diagonals */
+  Vec                 value[2]; /* [nknown] for a moment */
+  Vec                 b, x;     /* inside */
+  Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
+  PetscScalar        *stage;    /* of the whole grid, in that memory, for vectors that lie elsewhere */
 };
-
-/* GPUs keep the whole grid until their part of this has run on one: copies between the two are done by the host */
-static PetscBool HJMGInsideServes(const HJBackendOps *ops)
-{
-  return (PetscBool)PetscMemTypeHost(ops->mtype);
-}
 
 typedef enum { HJ_INSIDE_GATHER, HJ_INSIDE_SCATTER } HJMGInsideWay;
 
-/* Values of the points inside between an array over the owned points and one over those inside alone */
-static void HJMGInsideMove(const struct _n_HJMGInside *in, HJMGInsideWay way, PetscScalar *whole, PetscScalar *inside)
+/* Values of the points inside between a vector of the whole grid and one of those inside alone */
+static PetscErrorCode HJMGInsideMove(HJMGInside in, HJMGInsideWay way, Vec whole, Vec inside)
 {
-  const HJBox   *box = &in->known.inside;
-  const PetscInt n   = HJBoxWidth(box, 0);
+  const HJBox *owned = &in->grid.owned, *box = &in->known.inside;
+  const int    out = way == HJ_INSIDE_SCATTER;
+  HJVecArray   w, i;
 
-  for (PetscInt k = box->lo[2]; k < box->hi[2]; k++) {
-    for (PetscInt j = box->lo[1]; j < box->hi[1]; j++, inside += n) {
-      PetscScalar *line = whole + HJBoxIndex(&in->grid.owned, box->lo[0], j, k);
-
-      memcpy(way == HJ_INSIDE_GATHER ? inside : line, way == HJ_INSIDE_GATHER ? line : inside, (size_t)n * sizeof(*line));
-    }
-  }
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->stage, &w));
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ : HJ_WRITE, inside, NULL, &i));
+  if (out) PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, box, i.used, owned, w.used));
+  else PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, owned, w.used, box, i.used));
+  PetscCall(HJVecClose(&i));
+  PetscCall(HJVecClose(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x = inverse (b - minus) at known points, minus may be NULL; x NULL: only whether one is not what x0 has there. x0 NULL: zeros */
-static PetscBool HJMGInsideSet(const struct _n_HJMGInside *in, const PetscScalar *b, const PetscScalar *minus, PetscScalar *x,
-                               const PetscScalar *x0)
+/* Values of the known points between a vector of the whole grid and one of these alone */
+static PetscErrorCode HJMGInsideMoveKnown(HJMGInside in, HJMGInsideWay way, Vec whole, Vec known)
 {
-  PetscBool differs = PETSC_FALSE;
+  const int  out = way == HJ_INSIDE_SCATTER;
+  HJVecArray w, v;
 
-  for (PetscCount p = 0; p < in->nknown; p++) {
-    const PetscCount  at = in->at[p];
-    const PetscScalar v  = in->inverse[p] * (minus ? b[at] - minus[at] : b[at]);
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->stage, &w));
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ : HJ_WRITE, known, NULL, &v));
+  if (out) PetscCall((*in->arrays->scatter)(in->nknown, in->at, v.used, w.used));
+  else PetscCall((*in->arrays->gather)(in->nknown, in->at, w.used, v.used));
+  PetscCall(HJVecClose(&v));
+  PetscCall(HJVecClose(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (x) x[at] = v;
-    else differs = (PetscBool)(differs || v != (x0 ? x0[at] : 0.0));
+/* value[0] = inverse (b - minus) at known points; minus may be NULL */
+static PetscErrorCode HJMGInsideSolveKnown(HJMGInside in, Vec b, Vec minus)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, b, in->value[0]));
+  if (minus) {
+    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, minus, in->value[1]));
+    PetscCall(VecAXPY(in->value[0], -1.0, in->value[1]));
   }
-  return differs;
+  PetscCall(VecPointwiseMult(in->value[0], in->inverse, in->value[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Where the known points of this rank lie */
 static PetscErrorCode HJMGInsideList(HJMGInside in)
 {
   const HJBox *owned = &in->grid.owned;
-  PetscCount   at    = 0;
+  PetscCount   place = 0, *at;
+  size_t       bytes;
 
   PetscFunctionBegin;
-  PetscCall(
-    PetscMalloc2(HJBoxSize(owned) - HJBoxSize(&in->known.inside), &in->at, HJBoxSize(owned) - HJBoxSize(&in->known.inside), &in->inverse));
+  in->nknown = HJBoxSize(owned) - HJBoxSize(&in->known.inside);
+  bytes      = (size_t)in->nknown * sizeof(*at);
+  PetscCall(PetscMalloc1(in->nknown, &at));
+  in->nknown = 0;
   for (PetscInt k = 0; k < owned->hi[2]; k++) {
     for (PetscInt j = 0; j < owned->hi[1]; j++) {
-      for (PetscInt i = 0; i < owned->hi[0]; i++, at++)
-        if (!HJPointInside(&in->known.inside, i, j, k)) in->at[in->nknown++] = at;
+      for (PetscInt i = 0; i < owned->hi[0]; i++, place++)
+        if (!HJPointInside(&in->known.inside, i, j, k)) at[in->nknown++] = place;
     }
   }
+  PetscCall((*in->arrays->alloc)(bytes, &in->at));
+  PetscCall((*in->arrays->copy)(in->at, at, bytes));
+  PetscCall(PetscFree(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJMGInsideInvert(HJMGInside in, const HJCoefficients *c)
+static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
 {
-  for (PetscCount p = 0; p < in->nknown; p++) in->inverse[p] = HJDiagonalInverse(HJCoefficientAt(c, 0, in->at[p]));
+  Vec diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, diagonal, in->inverse));
+  PetscCall(VecReciprocal(in->inverse));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where rows inside have entries in columns of known ones a GPU keeps the whole grid until that has run on one */
+static PetscBool HJMGInsideServes(const HJBackendOps *ops, const HJKnown *known)
+{
+  return (PetscBool)(PetscMemTypeHost(ops->mtype) || !known->kept);
 }
 
 /* A DMDA of the points inside, on the ranks that have them */
@@ -107,49 +141,67 @@ static PetscErrorCode HJMGInsideCreateDM(const struct _n_HJMGInside *in, VecType
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGInsideFind(Mat A, const HJGrid *grid, HJKnown *known, const HJCoefficients **c)
+static PetscErrorCode HJMGInsideFind(Mat A, const HJArrayOps *arrays, const HJGrid *grid, HJKnown *known)
 {
-  HJGetCoefficients get;
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, PETSC_MEMTYPE_HOST, c));
-  PetscCall(HJKnownFind(PetscObjectComm((PetscObject)A), grid, *c, known));
+  PetscCall((*get)(A, arrays->backend->mtype, &c));
+  PetscCall(HJKnownFind(PetscObjectComm((PetscObject)A), arrays, grid, c, known));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors of the points inside, of the known ones, and of the whole grid, where the matrices lie */
+static PetscErrorCode HJMGInsideCreateVecs(HJMGInside in, Mat whole, Mat inside)
+{
+  VecType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(inside, &in->x, &in->b));
+  for (int i = 0; i < 2 && in->known.kept; i++) PetscCall(MatCreateVecs(whole, NULL, &in->whole[i]));
+  PetscCall(VecGetType(in->b, &type));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)whole), &in->inverse));
+  PetscCall(VecSetSizes(in->inverse, (PetscInt)in->nknown, PETSC_DETERMINE));
+  PetscCall(VecSetType(in->inverse, type));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(in->inverse, &in->value[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
 {
-  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel            *level = &mg->level[0];
-  const HJCoefficients *c;
-  MatNullSpace          null;
-  HJMGInside            in;
-  HJGrid                grid;
-  HJKnown               known;
-  VecType               vectype;
-  Mat                   A = NULL;
+  PC_HJMG          *mg     = (PC_HJMG *)pc->data;
+  HJMGLevel        *level  = &mg->level[0];
+  const HJArrayOps *arrays = HJArraysIn(ops->mtype);
+  MatNullSpace      null;
+  HJMGInside        in;
+  HJGrid            grid;
+  HJKnown           known;
+  VecType           vectype;
+  Mat               A = NULL;
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(pc->pmat, &null)); /* vectors of the whole grid */
-  if (null || mg->on_fewer_ranks || !HJMGInsideServes(ops)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (null || mg->on_fewer_ranks || !arrays) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJGridCreate(level->da, &grid));
-  PetscCall(HJMGInsideFind(level->A, &grid, &known, &c));
-  if (!known.any) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGInsideFind(level->A, arrays, &grid, &known));
+  if (!known.any || !HJMGInsideServes(ops, &known)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&in));
   mg->inside  = in;
   in->known   = known;
   in->grid    = grid;
   in->da      = level->da;
+  in->ops     = ops;
+  in->arrays  = arrays;
   in->stencil = (PetscBool)!mg->converted;
   level->da   = NULL;
   PetscCall(HJMGInsideList(in));
-  HJMGInsideInvert(in, c);
   PetscCall(DMGetVecType(in->da, &vectype));
   PetscCall(HJMGInsideCreateDM(in, vectype, &level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
-  PetscCall(MatCreateVecs(A, &in->x, &in->b));
-  for (int i = 0; i < 2 && known.kept; i++) PetscCall(MatCreateVecs(level->A, NULL, &in->whole[i]));
+  PetscCall(HJMGInsideCreateVecs(in, level->A, A));
+  PetscCall(HJMGInsideInvert(in, level->A));
   PetscCall(MatDestroy(&level->A));
   level->A      = A;
   mg->converted = PETSC_TRUE;
@@ -159,12 +211,11 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
 
 PetscErrorCode HJMGInsideRefresh(PC pc, PetscBool *same)
 {
-  PC_HJMG              *mg = (PC_HJMG *)pc->data;
-  HJMGInside            in = mg->inside;
-  const HJCoefficients *c;
-  HJKnown               known;
-  Mat                   A = NULL;
-  char                  why[512];
+  PC_HJMG   *mg = (PC_HJMG *)pc->data;
+  HJMGInside in = mg->inside;
+  HJKnown    known;
+  Mat        A = NULL;
+  char       why[512];
 
   PetscFunctionBegin;
   *same = PETSC_FALSE;
@@ -173,10 +224,10 @@ PetscErrorCode HJMGInsideRefresh(PC pc, PetscBool *same)
     A = pc->pmat;
   } else PetscCall(HJMatReadAIJ(pc->pmat, in->da, &A, why, sizeof(why)));
   if (!A) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGInsideFind(A, &in->grid, &known, &c));
+  PetscCall(HJMGInsideFind(A, in->arrays, &in->grid, &known));
   *same = HJKnownSame(&known, &in->known);
   if (*same) {
-    HJMGInsideInvert(in, c);
+    PetscCall(HJMGInsideInvert(in, A));
     PetscCall(HJMatCreateInside(A, &in->known, mg->level[0].da, &mg->level[0].A));
   }
   PetscCall(MatDestroy(&A));
@@ -189,59 +240,33 @@ PetscErrorCode HJMGInsideDestroy(HJMGInside *inp)
 
   PetscFunctionBegin;
   if (!in) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree2(in->at, in->inverse));
+  if (in->at) PetscCall((*in->arrays->free)(&in->at));
+  if (in->stage) PetscCall((*in->ops->free)(NULL, &in->stage));
+  PetscCall(VecDestroy(&in->inverse));
   PetscCall(VecDestroy(&in->b));
   PetscCall(VecDestroy(&in->x));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&in->whole[i]));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&in->value[i]));
+    PetscCall(VecDestroy(&in->whole[i]));
+  }
   PetscCall(DMDestroy(&in->da));
   PetscCall(PetscFree(*inp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether any known point's unknown is not yet what it will be; x NULL: zeros. Collective */
-static PetscErrorCode HJMGInsideDiffers(const struct _n_HJMGInside *in, Vec b, Vec x, PetscBool *differs)
+static PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs)
 {
-  const PetscScalar *ba, *xa = NULL;
-  PetscMPIInt        mine, any;
+  PetscReal norm;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(b, &ba));
-  if (x) PetscCall(VecGetArrayRead(x, &xa));
-  mine = HJMGInsideSet(in, ba, NULL, NULL, xa);
-  if (x) PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)in->da)));
-  *differs = (PetscBool)any;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The whole vector that has the known points' unknowns, and zeros inside */
-static PetscErrorCode HJMGInsideExtend(const struct _n_HJMGInside *in, Vec b, Vec whole)
-{
-  const PetscScalar *ba;
-  PetscScalar       *a;
-
-  PetscFunctionBegin;
-  PetscCall(VecSet(whole, 0.0));
-  PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArray(whole, &a));
-  (void)HJMGInsideSet(in, ba, NULL, a, NULL);
-  PetscCall(VecRestoreArray(whole, &a));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGInsideGather(const struct _n_HJMGInside *in, Vec whole, Vec inside)
-{
-  const PetscScalar *from;
-  PetscScalar       *to;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(whole, &from));
-  PetscCall(VecGetArrayWrite(inside, &to));
-  HJMGInsideMove(in, HJ_INSIDE_GATHER, (PetscScalar *)from, to);
-  PetscCall(VecRestoreArrayWrite(inside, &to));
-  PetscCall(VecRestoreArrayRead(whole, &from));
+  PetscCall(HJMGInsideSolveKnown(in, b, NULL));
+  if (x) {
+    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, x, in->value[1]));
+    PetscCall(VecAXPY(in->value[0], -1.0, in->value[1]));
+  }
+  PetscCall(VecNorm(in->value[0], NORM_1, &norm));
+  *differs = (PetscBool) !(norm == 0.0); /* also where it is none */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,41 +279,31 @@ PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec 
   *inner_b = in->b;
   *inner_x = in->x;
   if (in->known.kept && !transposed) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
-  if (some) {
-    PetscCall(HJMGInsideExtend(in, b, in->whole[0]));
+  if (some) { /* the residual of what is known, and zeros inside */
+    PetscCall(VecSet(in->whole[0], 0.0));
+    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_SCATTER, in->whole[0], in->value[0]));
     PetscCall(MatResidual(pc->pmat, b, in->whole[0], in->whole[1]));
   }
-  PetscCall(HJMGInsideGather(in, some ? in->whole[1] : b, in->b));
-  if (!zero) PetscCall(HJMGInsideGather(in, x, in->x));
+  PetscCall(HJMGInsideMove(in, HJ_INSIDE_GATHER, some ? in->whole[1] : b, in->b));
+  if (!zero) PetscCall(HJMGInsideMove(in, HJ_INSIDE_GATHER, x, in->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The transpose gives known points what the columns of their rows ask for */
 PetscErrorCode HJMGInsideLeave(PC pc, PetscBool transposed, Vec b, Vec x)
 {
-  HJMGInside         in    = ((PC_HJMG *)pc->data)->inside;
-  const PetscBool    minus = (PetscBool)(transposed && in->known.kept);
-  const PetscScalar *ba, *xi, *m = NULL;
-  PetscScalar       *xa;
+  HJMGInside      in    = ((PC_HJMG *)pc->data)->inside;
+  const PetscBool minus = (PetscBool)(transposed && in->known.kept);
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(in->x, &xi));
   if (minus) {
     PetscCall(VecSet(in->whole[0], 0.0));
-    PetscCall(VecGetArray(in->whole[0], &xa));
-    HJMGInsideMove(in, HJ_INSIDE_SCATTER, xa, (PetscScalar *)xi);
-    PetscCall(VecRestoreArray(in->whole[0], &xa));
+    PetscCall(HJMGInsideMove(in, HJ_INSIDE_SCATTER, in->whole[0], in->x));
     PetscCall(MatMultTranspose(pc->pmat, in->whole[0], in->whole[1]));
-    PetscCall(VecGetArrayRead(in->whole[1], &m));
   }
-  PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArray(x, &xa));
-  (void)HJMGInsideSet(in, ba, m, xa, NULL);
-  HJMGInsideMove(in, HJ_INSIDE_SCATTER, xa, (PetscScalar *)xi);
-  PetscCall(VecRestoreArray(x, &xa));
-  PetscCall(VecRestoreArrayRead(b, &ba));
-  if (minus) PetscCall(VecRestoreArrayRead(in->whole[1], &m));
-  PetscCall(VecRestoreArrayRead(in->x, &xi));
+  PetscCall(HJMGInsideSolveKnown(in, b, minus ? in->whole[1] : NULL));
+  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_SCATTER, x, in->value[0]));
+  PetscCall(HJMGInsideMove(in, HJ_INSIDE_SCATTER, x, in->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +340,7 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
   return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
-         sizeof(PetscScalar) * (2 * inside + (in->known.kept ? 2 * owned : 0));
+         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + 2 * inside + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)

@@ -69,7 +69,7 @@ static PetscInt HJMGLinesDirections(const HJMGLevel *level, PetscInt d[3])
    there take 4 times as many iterations, and auto takes points */
 static PetscBool HJMGLinesMay(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  if (!level->op->ops->multigrid->lines_create || level->skew > HJ_MG_SKEW || mg->smoother == PC_HJMG_SMOOTHER_POINTS) return PETSC_FALSE;
+  if (level->skew > HJ_MG_SKEW || mg->smoother == PC_HJMG_SMOOTHER_POINTS) return PETSC_FALSE;
   return (PetscBool)(mg->smoother == PC_HJMG_SMOOTHER_LINES || (!mg->nk && !HJGridHasNeighbors(&level->op->grid)));
 }
 
@@ -151,8 +151,6 @@ PetscErrorCode HJMGLinesSetUp(const PC_HJMG *mg, HJMGLevel *level)
 
   PetscFunctionBegin;
   PetscCall(HJMGLinesDestroy(&level->lines));
-  PetscCheck(mg->smoother != PC_HJMG_SMOOTHER_LINES || level->op->ops->multigrid->lines_create, PetscObjectComm((PetscObject)level->da),
-             PETSC_ERR_SUP, "PCHJMG smooths by lines on the CPU alone, and this matrix is on a GPU: leave -pc_hjmg_smoother lines out");
   PetscCheck(mg->smoother != PC_HJMG_SMOOTHER_LINES || level->skew <= HJ_MG_SKEW, PetscObjectComm((PetscObject)level->da), PETSC_ERR_SUP,
              "PCHJMG smooths symmetric matrices alone by lines: leave -pc_hjmg_smoother lines out");
   if (!HJMGLinesWanted(mg, level)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,7 +165,8 @@ PetscErrorCode HJMGLinesSetUp(const PC_HJMG *mg, HJMGLevel *level)
 /* Along one direction; r: for residuals */
 static PetscErrorCode HJMGLinesAlong(HJMGLines l, PetscInt i, Mat A, PetscBool zero, Vec b, Vec x, Vec r)
 {
-  PetscScalar *rv, *xv;
+  const PetscLogDouble flops = 7.0 * (PetscLogDouble)l->along[i].size;
+  HJVecArray           rv, xv;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < l->w[i].k; j++) {
@@ -175,12 +174,13 @@ static PetscErrorCode HJMGLinesAlong(HJMGLines l, PetscInt i, Mat A, PetscBool z
       PetscCall(VecCopy(b, r));
       PetscCall(VecSet(x, 0.0));
     } else PetscCall(MatResidual(A, b, x, r));
-    PetscCall(VecGetArray(r, &rv));
-    PetscCall(VecGetArray(x, &xv));
-    PetscCall(l->ops->multigrid->lines_solve(&l->along[i], l->w[i].w[j], rv, l->work, xv));
-    PetscCall(VecRestoreArray(x, &xv));
-    PetscCall(VecRestoreArray(r, &rv));
-    PetscCall(PetscLogFlops(7.0 * (PetscLogDouble)l->along[i].size));
+    PetscCall(HJVecOpen(l->ops, NULL, HJ_READ_WRITE, r, NULL, &rv));
+    PetscCall(HJVecOpen(l->ops, NULL, HJ_READ_WRITE, x, NULL, &xv));
+    PetscCall(l->ops->multigrid->lines_solve(&l->along[i], l->w[i].w[j], rv.used, l->work, xv.used));
+    PetscCall(HJVecClose(&xv));
+    PetscCall(HJVecClose(&rv));
+    if (PetscMemTypeHost(l->ops->mtype)) PetscCall(PetscLogFlops(flops));
+    else PetscCall(PetscLogGpuFlops(flops));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,6 +190,13 @@ PetscErrorCode HJMGLinesRun(HJMGLines l, Mat A, PetscBool after, PetscBool zero,
   PetscFunctionBegin;
   for (PetscInt i = 0; i < l->n; i++) PetscCall(HJMGLinesAlong(l, after ? l->n - 1 - i : i, A, (PetscBool)(zero && !i), b, x, r));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJMGHasLines(const PC_HJMG *mg)
+{
+  for (PetscInt l = 0; l < mg->nlevels; l++)
+    if (mg->level[l].lines) return PETSC_TRUE;
+  return PETSC_FALSE;
 }
 
 PetscReal HJMGLinesBytes(HJMGLines l)

@@ -445,12 +445,14 @@ static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer vie
   for (PetscInt d = 0; d < grid->dim && level->P; d++)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", c->factor[d]));
   for (PetscInt d = 0; d < grid->dim && level->P; d++) {
-    if (c->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d])
+    if (c->factor[d] == 2 && c->first[d])
+      PetscCall(
+        PetscViewerASCIIPrintf(viewer, "; the first point in direction %" PetscInt_FMT " has %g of the next one", d, (double)c->before[d]));
+    if (c->factor[d] == 2 && HJCoarsenHangs(grid, c, (int)d))
       PetscCall(
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
   if (turns >= HJ_MG_TURNS) PetscCall(PetscViewerASCIIPrintf(viewer, "; the strong direction turns (%.2g)", (double)turns));
-  if (PetscMemTypeDevice(level->op->ops->mtype)) PetscCall(PetscViewerASCIIPrintf(viewer, "; in the mean, a GPU does not look at points"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -549,6 +551,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
+  PetscCall(HJMGSingleView(mg, viewer));
   PetscCall(HJMGViewSteps(mg, viewer));
   PetscCall(HJMGInsideView(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
@@ -581,15 +584,21 @@ void HJMGSetOperationsOf(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErro
 
 static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
-  ((PC_HJMG *)pc->data)->ksp = ksp;
+  mg->ksp = ksp;
+  PetscCall(HJMGSingleSuits(ksp, &mg->flexible));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
-  ((PC_HJMG *)pc->data)->ksp = NULL;
+  mg->ksp      = NULL;
+  mg->flexible = PETSC_FALSE;
   if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -632,6 +641,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_smoother <auto,points,lines>         - what smooths
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
+.  -pc_hjmg_precision <auto,single,double>       - precision inside cycles
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
 
    Options Database Keys for tests and measurements, with the options prefix of the preconditioner:
@@ -652,18 +662,21 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    grid apply as well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT`
    with one `PCHJMG` a field.
 
-   `PCApply()` is one V-cycle. Coarse points are the even ones; a direction may have any number of points, and is coarsened where its
-   couplings are about as strong as the strongest, so that directions that are weak on the whole grid cost levels and no iterations. All
-   levels lie where the matrix lies, on the CPU or a GPU, coarse ones on fewer ranks (`PCHJMGSetRankPoints()`). For a grid larger than the
-   memory of the GPU see the slabs of `PCHJACOBI`, in `PCMG`. On a GPU a cycle is one CUDA graph (`PCHJMGSetGraph()`).
+   `PCApply()` is one V-cycle. Coarse points are the even ones, counted from 0, or on the CPU the odd ones where a direction has an even
+   number of points and its first point is nearer to a wall than its last one, or there is more land. A direction may have any number of
+   points, and is coarsened where its couplings are about as strong as the strongest, so that directions that are weak on the whole grid
+   cost levels and no iterations. All levels lie where the matrix lies, on the CPU or a GPU, coarse ones on fewer ranks
+   (`PCHJMGSetRankPoints()`). For a grid larger than the memory of the GPU see the slabs of `PCHJACOBI`, in `PCMG`. On a GPU a cycle is one
+   CUDA graph (`PCHJMGSetGraph()`).
 
    Interpolation is bilinear, or follows the rows of the matrix where coefficients jump (`PCHJMGSetTransfer()`). Coarse operators are
    Galerkin products, or stars where the finest matrix is one (`PCHJMGSetGalerkin()`). Before and after a correction there are `k`
    subiterations of `PCHJACOBI`, with weights that need no number from the user and a guaranteed bound of the eigenvalues, so that the cycle
-   is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points. What costs iterations are jumps
-   between regions that are thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in
-   another the CPU counts the points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines
-   (`PCHJMGSetSmoother()`). A GPU does not count them yet, and takes more iterations there.
+   is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points, fewer where the diagonal does not
+   dominate and they would make an error larger, as negative eigenvalues do. What costs iterations are jumps between regions that are
+   thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in another hjmg counts the
+   points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines (`PCHJMGSetSmoother()`), with
+   which cycles are no CUDA graph.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
@@ -706,7 +719,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
           `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetSmoother()`,
-          `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
+          `PCHJMGSetPrecision()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

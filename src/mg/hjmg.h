@@ -6,7 +6,8 @@
 
    hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
    hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
+   need, hjmgcycle.c is apply, hjprecision.c runs cycles in single
+   precision, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
    events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
    sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
    rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c
@@ -27,6 +28,7 @@
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
 #include "operator/hjrestrictions.h"
+#include "operator/hjrounded.h"
 #include "operator/hjtransfers.h"
 #include "operator/hjvectors.h"
 
@@ -43,8 +45,11 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_INVERSE_QUICK 350
 /* The CPU makes the pseudoinverse of so many points in half a second. It is taken where nothing else solves the grid */
 #define HJ_MG_SVD_MOST 512
-/* Singular values of an unsymmetric matrix that are a smaller share of the largest one are taken for this share */
-#define HJ_MG_SVD_FLOOR 1e-6
+/* The inverse of an unsymmetric matrix is not taken where a singular value is a smaller share of the largest one. A pseudoinverse takes
+   those below the floor for that share: what a coarse grid makes of a singular vector is not what the finest one would, and a left
+   preconditioned residual is measured by it */
+#define HJ_MG_SVD_LEAST 1e-5
+#define HJ_MG_SVD_FLOOR 1e-4
 /* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
@@ -121,6 +126,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* Cycles in single precision */
+typedef struct _n_HJMGSingle *HJMGSingle;
 
 /* The points inside layers whose rows are a diagonal alone */
 typedef struct _n_HJMGInside *HJMGInside;
@@ -213,6 +221,7 @@ typedef struct {
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PCHJMGSmoother    smoother;
+  PCHJMGPrecision   precision;
   PetscBool         galerkin; /* coarse operators are never stars */
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
@@ -257,6 +266,10 @@ typedef struct {
   Vec          residual, correction; /* of the solver; made when first needed */
   HJNumber     squares;              /* sum of the squares of the residual */
   PetscBool    ended_in_y;           /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  /* Precision */
+  HJMGSingle  single;     /* not NULL: cycles from zero are run in single precision, but for their residuals */
+  const char *not_single; /* why they are not */
+  PetscBool   flexible;   /* the KSP that is being solved takes another preconditioner in each iteration */
   /* Graphs */
   HJMGGraph   graphs[HJ_MG_GRAPHS];
   PetscInt    clock;        /* counts their uses */
@@ -344,6 +357,8 @@ PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
 /* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
+/* Collective. The error where the matrix is no stencil: why it is none, and what to use instead */
+PETSC_INTERN PetscErrorCode HJMGRefuse(PC, const char why[]);
 /* Collective. Makes the operator that smooths with a matrix, in the memory in which the finest matrix is. An error that says why where the
    matrix is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
@@ -398,6 +413,8 @@ PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
    order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
 /* Bytes of their factors on this rank; NULL: 0 */
+/* Whether a level has them */
+PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
@@ -409,6 +426,8 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
+/* A vector of random numbers, of which each eigenvector has a share; the same on each rank */
+PETSC_INTERN PetscErrorCode HJMGFillRough(const HJBackendOps *, Vec);
 /* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
    where zero is false */
 PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, PetscBool zero, const HJPlanned *, Vec b, Vec x);
@@ -420,6 +439,24 @@ PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
 /* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
+/* One step; those of the finest grid need vectors that none is given for here */
+PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
+/* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
+   says why: mg->single, mg->not_single */
+PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
+PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
+/* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
+PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);
+/* Whether cycles are in single precision now: those of a preconditioner, from zero, and those of HJMGSingleSolve() */
+PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
+/* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single
+   ones */
+PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
+/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated() */
+PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
+                                            PetscInt *it);
+PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGSingleView(const PC_HJMG *, PetscViewer);
 /* hjmggraph.c. The same, by replaying the graph of these vectors where there is one */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
@@ -438,6 +475,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b,
                                              const PetscReal *first, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
+/* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
+PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
 /* Begins the sum of the squares of a vector on the finest grid */
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */

@@ -63,6 +63,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   else if (mg->log) mg->not_recorded = "levels are logged";
   else if (PetscMemTypeHost(mg->seen.lives)) mg->not_recorded = "products with the finest matrix are done on the CPU, to which it is bound";
   else if (mg->constants && !mg->inverse) mg->not_recorded = "PETSc removes constants, and waits for it";
+  else if (HJMGHasLines(mg)) mg->not_recorded = "a level is smoothed by lines";
   else if (!recorded) mg->not_recorded = "values travel between ranks or periodic ends, and not by ipc";
   else if (mg->gather) PetscCall(HJMGGatherNotRecorded(mg->gather, comm, &mg->not_recorded));
   if (mg->not_recorded) PetscCall(HJFenceDestroy(&mg->fence));
@@ -234,9 +235,12 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
 
 PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
+  PetscBool done = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
+  if (kind == HJ_MG_APPLY && HJMGIsSingle((PC_HJMG *)pc->data)) PetscCall(HJMGSingleApply(pc, b, x, &done));
+  if (!done) PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,8 +22,8 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       converted; /* A of the finest level is a copy of the matrix */
-  PetscBool       swept;     /* the coarsest grid is */
+  Mat             rows;  /* the finest level's A as AIJ, for the Galerkin product; A itself where it is that */
+  PetscBool       swept; /* the coarsest grid is */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -79,7 +79,7 @@ static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG, several unknowns a point; hjacobi %s\n",
                                    s->nlevels, s->nlevels == 1 ? "" : "s", HJACOBI_VERSION_STRING));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
-                                   s->converted ? ", the matrix is kept a second time as " MATAIJ : ""));
+                                   s->rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
                                    s->swept ? "swept, which need not solve it" : "factored"));
@@ -95,15 +95,14 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
 
   PetscFunctionBegin;
   PetscCall(HJCoarsenMeasureSystem(level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
-  PetscCheck(!why[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG needs a matrix that is a stencil on a DMDA (%s); use -pc_type gamg", why);
+  if (why[0]) PetscCall(HJMGRefuse(pc, why));
   PetscCheck(!saddle[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG cannot smooth a saddle point: %s; use -pc_type fieldsplit (PCFIELDSPLIT) with hjmg for the fields that have one",
              saddle);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The finest grid: the user's DMDA where it is as those of the coarser ones, and the matrix, a copy where it is not AIJ */
+/* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
   HJMGSystemLevel *level = &s->level[0];
@@ -128,15 +127,17 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
     if (points) PetscCall(DMDASetDof(*to, 1));
     PetscCall(HJMGSetUpDM(da, VECSTANDARD, *to));
   }
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  /* Of the types that are based on these, as MATAIJPERM and MATAIJSELL, PETSc has no product with MATMAIJ */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectReference((PetscObject)pc->pmat));
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
-  s->nlevels   = 1;
-  s->converted = (PetscBool)!aij;
-  if (aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDestroy(&level->A));
-  PetscCall(HJCopyRows(pc->pmat, &level->A));
+  s->nlevels = 1;
+  if (!aij) PetscCall(HJCopyRows(pc->pmat, &s->rows));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)level->A));
+    s->rows = level->A;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +169,7 @@ static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, ch
   Mat        Q, P;
 
   PetscFunctionBegin;
-  PetscCall(HJTransferSet(coarse, fine->points, fine->coarsening.last, &transfer, why, len));
+  PetscCall(HJTransferSet(coarse, fine->points, &fine->coarsening, &transfer, why, len));
   if (why[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(fine->da, &dof));
   PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
@@ -185,9 +186,9 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
-  PetscCall(HJCoarsenDM(fine->da, fine->coarsening.factor, &coarse->da, s->stop, sizeof(s->stop)));
+  PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, s->stop, sizeof(s->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoarsenDM(fine->points, fine->coarsening.factor, &coarse->points, s->stop, sizeof(s->stop)));
+  PetscCall(HJCoarsenDM(fine->points, &fine->coarsening, &coarse->points, s->stop, sizeof(s->stop)));
   PetscCall(HJMGSetUpDM(fine->da, VECSTANDARD, coarse->da));
   PetscCall(HJMGSetUpDM(fine->points, VECSTANDARD, coarse->points));
   PetscCall(HJMGSystemInterpolate(fine, coarse->points, s->stop, sizeof(s->stop)));
@@ -196,7 +197,7 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
     PetscCall(DMDestroy(&coarse->points));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
+  PetscCall(MatPtAP(s->nlevels == 1 ? s->rows : fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
   s->nlevels++;
   PetscCall(HJMGSystemMeasure(pc, coarse));
   *made = PETSC_TRUE;
@@ -263,10 +264,11 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   for (PetscInt l = 0; l < s->nlevels; l++) {
     const HJMGSystemLevel *level = &s->level[l];
     const PetscInt         at    = s->nlevels - 1 - l;
+    const Mat              A     = !l && !at ? s->rows : level->A; /* factored where it is the only one */
     KSP                    ksp;
 
     PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
-    PetscCall(KSPSetOperators(ksp, level->A, level->A));
+    PetscCall(KSPSetOperators(ksp, A, A));
     if (at || s->swept) PetscCall(HJMGSystemSetSmoother(level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
     else if (!at) PetscCall(HJMGSystemSetFactor(ksp));
     if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
@@ -297,17 +299,19 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
 /* New values of the same pattern in the matrices that are there; *kept is false where they lead to other grids */
 static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
+  PetscBool own = PETSC_TRUE;
+
   PetscFunctionBegin;
-  if (s->converted) {
-    *kept = PETSC_FALSE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  *kept = PETSC_TRUE;
+  if (s->rows != s->level[0].A) PetscCall(PetscObjectTypeCompare((PetscObject)s->level[0].A, MATHJSTENCIL, &own));
+  *kept = own;
+  if (!own) PetscFunctionReturn(PETSC_SUCCESS); /* BAIJ's rows are copied anew */
+  if (s->rows != s->level[0].A) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
     HJGrid             grid;
 
-    if (level > s->level) PetscCall(MatPtAP(level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
+    if (level > s->level)
+      PetscCall(MatPtAP(level == s->level + 1 ? s->rows : level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
     PetscCall(HJGridCreate(level->da, &grid));
     PetscCall(HJMGSystemMeasure(pc, level));
     *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
@@ -323,6 +327,7 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCDestroy(&s->pc));
+  PetscCall(MatDestroy(&s->rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
     PetscCall(DMDestroy(&level->da));
     PetscCall(DMDestroy(&level->points));

@@ -181,15 +181,73 @@ static PetscErrorCode HJMGSetUpSmoother(const HJMGLevel *level, const HJMGSweeps
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A vector's norm by the sizes of the diagonal. Overwrites work */
+static PetscErrorCode HJMGNormOfDiagonal(Mat A, Vec x, Vec work, PetscReal *norm)
+{
+  PetscScalar product;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonal(A, work));
+  PetscCall(VecAbs(work));
+  PetscCall(VecPointwiseMult(work, work, x));
+  PetscCall(VecDot(work, x, &product));
+  *norm = PetscSqrtReal(PetscAbsScalar(product));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many times larger these sweeps make an error of which each eigenvector has a share, by the norm in which those of a matrix without
+   negative eigenvalues make none larger */
+static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, PetscReal *growth)
+{
+  HJWeights w = {0};
+  Vec       x, b, work;
+  PetscReal before, after;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSetUpSmoother(level, s, &w));
+  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(VecDuplicate(x, &work));
+  PetscCall(HJMGFillRough(level->op->ops, x));
+  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &before));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(HJOperatorRun(level->op, &w, &(HJRun){.its = 1, .b = b, .x = x}));
+  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &after));
+  *growth = after / before;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&work));
+  PetscCall(HJWeightsReset(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The correction for negative eigenvalues, which the finest matrix may have where its diagonal does not dominate: the higher the degree of
+   a polynomial, the more it grows there. A cycle that grows by the digits of a number hides from a left Krylov method what it should solve
+*/
+static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSweeps *s)
+{
+  PetscReal growth = PETSC_INFINITY;
+
+  PetscFunctionBegin;
+  if (mg->definite || mg->nk) PetscFunctionReturn(PETSC_SUCCESS);
+  while (s->k > 1) {
+    PetscCall(HJMGSweepsGrowth(level, s, &growth));
+    if (growth <= 1.0) break;
+    *s = (HJMGSweeps){s->k / 2, 0, NULL};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *mg, HJMGLevel *level)
 {
-  const HJMGSweeps s[2] = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
+  HJMGSweeps s[2] = {HJMGLevelSweeps(mg, level, PETSC_FALSE), HJMGLevelSweeps(mg, level, PETSC_TRUE)};
 
   PetscFunctionBegin;
   if (level->flows) {
     PetscCall(HJMGSetUpFlowSweeps(mg, level));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  for (int r = 0; r < 2; r++) PetscCall(HJMGCalmSweeps(mg, level, &s[r]));
   PetscCall(HJMGSetUpSmoother(level, &s[0], &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
   if (s[0].k != s[1].k || s[0].ratio != s[1].ratio || s[0].roots != s[1].roots) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));

@@ -70,11 +70,9 @@ static PetscBool HJMGIsAlone(const HJCoefficients *c, const HJGrid *grid, const 
   return PETSC_TRUE;
 }
 
-/* The coarse diagonal d gets values of the fine one, f. Coarse points are those of even number in the directions that are halved, and on
-   the rank that has the fine point */
+/* The coarse diagonal d gets values of the fine one, f. Coarse points are on the rank that has the fine point */
 static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, const PetscScalar f[], PetscScalar d[])
 {
-  const PetscInt       *factor = fine->coarsening.factor;
   HJCut                 cut[2][3];
   PetscCount            point = 0;
   HJGrid                grid;
@@ -94,7 +92,7 @@ static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, c
         PetscInt       q[3];
         PetscScalar    above;
 
-        for (int e = 0; e < 3; e++) q[e] = factor[e] * (cut[0][e].start + p[e]) - cut[1][e].start;
+        for (int e = 0; e < 3; e++) q[e] = HJCoarsenPoint(&fine->coarsening, e, cut[0][e].start + p[e]) - cut[1][e].start;
         above = f[((PetscCount)q[2] * cut[1][1].n + q[1]) * cut[1][0].n + q[0]];
         if (above == 0.0) above = fine->coarsening.coupled;
         if (PetscAbsScalar(d[point]) <= HJ_MG_VOID * PetscAbsScalar(above) && HJMGIsAlone(c, &grid, p, point)) d[point] = above;

@@ -3,7 +3,7 @@
    Rows of zeros of the finest matrix, as points of a body in a flow may have. They say nothing of their unknowns, and the residual keeps
    what the right-hand side has there. Cycles leave these unknowns alone: they are those of a matrix that has a diagonal there, and no
    columns, for right-hand sides that are 0 there. Where the operator is another matrix than the preconditioner's, or all rows are zeros,
-   nothing can be said of the residual: these rows have 1 on the diagonal then, as with PCJACOBI.
+   nothing can be said of the residual: these rows have 1 on the diagonal then, as with PCJACOBI. So have those of coarser grids.
 */
 #include "hjmg.h"
 
@@ -65,7 +65,7 @@ PetscErrorCode HJMGLeaveZeroRows(PC pc)
   PetscInt              count, n;
 
   PetscFunctionBegin;
-  if (pc->mat != pc->pmat || (level->op && !level->op->stencil->zero_diagonals)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->on_fewer_ranks || pc->mat != pc->pmat || (level->op && !level->op->stencil->zero_diagonals)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJGridCreate(level->da, &grid));

@@ -7,6 +7,16 @@
 
 const char *const PCHJacobiExchanges[] = {"auto", "petscsf", "nccl", "ipc", "PCHJacobiExchange", "PC_HJACOBI_EXCHANGE_", NULL};
 
+const HJArrayOps *HJArraysIn(PetscMemType mtype)
+{
+  if (PetscMemTypeHost(mtype)) return &HJArraysHost;
+#if defined(HJACOBI_HAVE_CUDA) && PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
+  return &HJArraysCUDA;
+#else
+  return NULL;
+#endif
+}
+
 #if defined(HJACOBI_HAVE_CUDA)
 /*
    Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Coarser grids: a direction is halved where its couplings are about as strong as the strongest ones, for only there errors are smooth
-   after point relaxation. Coarse points are those of even number.
+   after point relaxation. Coarse points are those of even number, or, as the ends of a direction ask, of odd number.
 */
 #include "hjcoarsen.h"
 #include "stencil/hjstencil.h"
@@ -16,6 +16,10 @@
 /* Points that are a smaller share of all make no direction, however large the ratios are there: ends of a domain with coefficients that
    jump */
 #define HJ_COARSEN_FEW 0.05
+
+/* By so much less a first point must have of the point beside it than a last one for that to be coarse: half a spacing from a wall it has a
+   third, a whole one a half. Rounding, and coefficients that vary near the walls, decide nothing */
+#define HJ_COARSEN_NEARER 0.1
 
 static PetscBool HJCoarsenHasSpare(const HJGrid *grid, int d)
 {
@@ -96,28 +100,50 @@ PetscReal HJCoarsenTurns(const HJCoarsening *c)
   return turns;
 }
 
+/* What the points at an end of a direction have of those beside them, in the mean */
+static PetscReal HJCoarsenHold(const PetscReal sum[2][3], const PetscReal ends[2][3], int d)
+{
+  const int       more = ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
+  const PetscReal hold = ends[more][d] > 0.0 ? sum[more][d] / ends[more][d] : 0.5;
+
+  return PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
+}
+
+/*
+   Of an even number of points one end's is coarse and the other hangs. That one hangs at whose end fewer points are coupled to any: land is
+   no coarse point, and where a direction ends in two points its lines keep the one that they have. Else the one that has less of the point
+   beside it: its wall is nearer. Were it always the last one, the first coarse point would come as near to its wall as to be on it.
+*/
+static PetscInt HJCoarsenFirst(const HJGrid *grid, const HJMeasureFirst *f, const HJCoarsening *c, int d)
+{
+  if (!HJCoarsenHasSpare(grid, d) || grid->N[d] % 2 || grid->periodic[d]) return 0;
+  if (f->coupled[0][d] != f->coupled[1][d]) return f->coupled[0][d] < f->coupled[1][d] ? 1 : 0;
+  return f->coupled[0][d] > 0.0 && c->before[d] + HJ_COARSEN_NEARER <= c->last[d] ? 1 : 0;
+}
+
 PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure *m, HJCoarsening *c)
 {
   struct {
     HJMeasureSums   sums;
     HJMeasureRatios ratios;
-  } all                  = {m->sums, m->ratios};
+    HJMeasureFirst  first;
+  } all                  = {m->sums, m->ratios, m->first};
   HJMeasureSums *s       = &all.sums;
   PetscReal      most[3] = {m->largest, m->alone, m->coupled};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, (PetscMPIInt)(HJ_MEASURE_SUMS + HJ_MEASURE_RATIOS), MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, &all, (PetscMPIInt)(HJ_MEASURE_SUMS + HJ_MEASURE_RATIOS + HJ_MEASURE_FIRST), MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
   c->others  = most[0];
   c->least   = most[1] > 0.0 ? 1.0 / most[1] : 0.0;
   c->coupled = most[2];
   c->ratios  = all.ratios;
   for (int d = 0; d < 3; d++) {
-    const int       more = s->ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
-    const PetscReal hold = s->ends[more][d] > 0.0 ? s->hold[more][d] / s->ends[more][d] : 0.5;
-
     c->strength[d] = s->sides[d] > 0.0 ? s->coupling[d] / s->sides[d] : 0.0;
-    c->last[d]     = PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
+    c->last[d]     = HJCoarsenHold(s->hold, s->ends, d);
+    c->before[d]   = HJCoarsenHold(all.first.hold, all.first.ends, d);
+    c->first[d]    = HJCoarsenFirst(grid, &all.first, c, d);
   }
   HJCoarsenChoose(grid, c);
   c->split = HJCoarsenFindSplit(grid, c);
@@ -167,7 +193,10 @@ PetscBool HJCoarsenSame(const HJGrid *grid, const HJCoarsening *a, const HJCoars
 {
   for (int d = 0; d < grid->dim; d++) {
     if (a->factor[d] != b->factor[d]) return PETSC_FALSE;
-    if (a->factor[d] == 2 && grid->N[d] % 2 == 0 && !grid->periodic[d] && a->last[d] != b->last[d]) return PETSC_FALSE;
+    if (a->factor[d] == 1) continue;
+    if (a->first[d] != b->first[d]) return PETSC_FALSE;
+    if (a->first[d] && a->before[d] != b->before[d]) return PETSC_FALSE;
+    if (HJCoarsenHangs(grid, a, d) && a->last[d] != b->last[d]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
@@ -180,24 +209,25 @@ PetscBool HJCoarsenIsPartial(const HJGrid *grid, const HJCoarsening *c)
 }
 
 /* Coarse points of the ranks of a direction, and of all */
-static PetscErrorCode HJCoarsenWidths(PetscInt d, PetscInt nranks, PetscInt *N, PetscInt widths[], char reason[], size_t len)
+static PetscErrorCode HJCoarsenWidths(PetscInt d, PetscInt first, PetscInt nranks, PetscInt *N, PetscInt widths[], char reason[],
+                                      size_t len)
 {
-  PetscInt start = 0;
+  PetscInt start = -first;
 
   PetscFunctionBegin;
   for (PetscInt r = 0; r < nranks; r++) {
     const PetscInt end = start + widths[r];
 
-    widths[r] = (end + 1) / 2 - (start + 1) / 2;
+    widths[r] = (end + 1) / 2 - (start + 1) / 2; /* of even places: -1 has none before it */
     if (!widths[r])
       PetscCall(PetscSNPrintf(reason, len, "a rank would own no point of the next grid, halved in direction %" PetscInt_FMT, d));
     start = end;
   }
-  *N = (*N + 1) / 2;
+  *N = (*N + 1 - first) / 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len)
+PetscErrorCode HJCoarsenDM(DM fine, const HJCoarsening *c, DM *coarse, char reason[], size_t len)
 {
   PetscInt        dim, N[3], nranks[3];
   DMDAStencilType stencil;
@@ -216,9 +246,9 @@ PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char r
     nranks[d] = cut[d].nranks;
     PetscCall(PetscMalloc1(nranks[d], &widths[d]));
     PetscCall(PetscArraycpy(widths[d], cut[d].widths, nranks[d]));
-    if (factor[d] == 1 || reason[0]) continue;
+    if (c->factor[d] == 1 || reason[0]) continue;
     any = PETSC_TRUE;
-    PetscCall(HJCoarsenWidths(d, nranks[d], &N[d], widths[d], reason, len));
+    PetscCall(HJCoarsenWidths(d, c->first[d], nranks[d], &N[d], widths[d], reason, len));
   }
   if (!any) PetscCall(PetscStrncpy(reason, "no direction has points to spare", len));
   if (!reason[0])

@@ -15,8 +15,22 @@ typedef struct {
   PetscReal       least;       /* the smallest diagonal of rows that are one alone; 0: none is */
   PetscReal       coupled;     /* the largest diagonal of the other rows */
   HJMeasureRatios ratios;
-  PetscInt        split; /* a direction that is strong at some points and weak at others, as no other one is; -1: none is so */
+  PetscInt        split;     /* a direction that is strong at some points and weak at others, as no other one is; -1: none is so */
+  PetscInt        first[3];  /* the first coarse point of a direction that is halved, 0 or 1 */
+  PetscReal       before[3]; /* coefficient of a first point that hangs */
 } HJCoarsening;
+
+/* Global number of the fine point that a coarse one lies on */
+static inline PetscInt HJCoarsenPoint(const HJCoarsening *c, int d, PetscInt coarse)
+{
+  return c->factor[d] * coarse + (c->factor[d] == 2 ? c->first[d] : 0);
+}
+
+/* Whether a direction that is halved has a last point that hangs */
+static inline PetscBool HJCoarsenHangs(const HJGrid *grid, const HJCoarsening *c, int d)
+{
+  return (PetscBool)(!grid->periodic[d] && (grid->N[d] - c->first[d]) % 2 == 0);
+}
 
 /* A direction is not halved where another one is so many times as strong: see HJCoarsenChoose() */
 #define HJ_COARSEN_RATIO HJ_MEASURE_RATIO
@@ -34,9 +48,9 @@ PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const
 PETSC_INTERN PetscBool HJCoarsenIsPartial(const HJGrid *, const HJCoarsening *);
 /* The mean over all points of the root of how many times weaker than the strongest direction one that is halved is there, in steps of 2 and
    0 where it is not weak; of the direction of which that is largest. Where it is not small the strong direction is another one in another
-   part of the grid, and as many more subiterations reach the coarse grid there. 0 too where the backend does not look */
+   part of the grid, and as many more subiterations reach the coarse grid there */
 PETSC_INTERN PetscReal HJCoarsenTurns(const HJCoarsening *);
 /* Coarsens the other directions, and not split, for a smoother that solves along its lines */
 PETSC_INTERN void HJCoarsenAcrossSplit(const HJGrid *, HJCoarsening *);
-/* Collective. A DMDA of every factor-th point, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
-PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const PetscInt factor[3], DM *coarse, char reason[], size_t len);
+/* Collective. A DMDA of the coarse points, each on the rank that has the fine one, not set up; NULL and a reason where there is none */
+PETSC_INTERN PetscErrorCode HJCoarsenDM(DM fine, const HJCoarsening *, DM *coarse, char reason[], size_t len);

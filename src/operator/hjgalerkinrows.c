@@ -183,7 +183,7 @@ static PetscBool HJPlacesLeave(const HJTransfer *t, const HJPlaces *places, cons
     const PetscInt q = p[d] + off[d];
 
     if (t->fine.periodic[d]) continue;
-    if (q < 0 && (places->ends >> 2 * d & 1)) return PETSC_TRUE;
+    if (q < (HJTransferBegins(t, d) ? -1 : 0) && (places->ends >> 2 * d & 1)) return PETSC_TRUE;
     if (q > (HJTransferHangs(t, d) ? 1 : 0) && (places->ends >> (2 * d + 1) & 1)) return PETSC_TRUE;
   }
   return PETSC_FALSE;

@@ -27,7 +27,7 @@ PetscErrorCode HJGhostsCreate(DM da, const HJGrid *grid, PetscInt depth, const H
 {
   PetscFunctionBegin;
   g->ops = ops;
-  PetscCall(ops->multigrid->alloc_zeros(g->shell.size, &g->ghost));
+  PetscCall(ops->multigrid->alloc_zeros(grid->dof * g->shell.size, &g->ghost));
   g->frame[0] = g->ghost;
   if (HJGridHasNeighbors(grid)) PetscCall(HJShellCreateHalo(da, grid, depth, &g->shell, exchange, &g->halo));
   PetscFunctionReturn(PETSC_SUCCESS);

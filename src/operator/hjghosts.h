@@ -11,7 +11,7 @@ typedef struct {
   HJShell             shell;
   const HJBackendOps *ops;
   HJHalo              halo;     /* NULL where there are no neighbours */
-  PetscScalar        *ghost;    /* [shell.size] in the backend's memory, 0 outside the domain */
+  PetscScalar        *ghost;    /* [shell.size][dof] in the backend's memory, 0 outside the domain */
   PetscScalar        *frame[2]; /* where the last exchange left the ghosts; the second is not used */
 } HJGhosts;
 

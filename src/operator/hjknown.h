@@ -5,7 +5,7 @@
 */
 #pragma once
 
-#include "core/hjcoefficients.h"
+#include "core/hjarrays.h"
 
 typedef struct {
   PetscInt  layers[3][2]; /* outermost layers of the whole grid, on the low and the high side, that are known; the same on all ranks */
@@ -15,8 +15,8 @@ typedef struct {
   PetscBool kept;         /* rows inside have entries in their columns */
 } HJKnown;
 
-/* Collective. Of coefficients on the host */
-PETSC_INTERN PetscErrorCode HJKnownFind(MPI_Comm, const HJGrid *, const HJCoefficients *, HJKnown *);
+/* Collective. Of coefficients in the memory of these */
+PETSC_INTERN PetscErrorCode HJKnownFind(MPI_Comm, const HJArrayOps *, const HJGrid *, const HJCoefficients *, HJKnown *);
 /* Whether two of them are the same layers */
 PETSC_INTERN PetscBool HJKnownSame(const HJKnown *, const HJKnown *);
 /* Collective. The rows of the points inside, without columns of others, as a stencil matrix on the DMDA of these points: a new one where *B

@@ -89,27 +89,29 @@ static PetscErrorCode HJProductsSetReturns(HJProducts *op)
   }
   PetscCall(HJProductsSetInts(op, m, point, &op->returns.point));
   PetscCall(HJProductsSetInts(op, m + 1, first, &op->returns.first));
-  PetscCall(op->ops->alloc(NULL, first[m], &op->returns.value));
+  PetscCall(op->ops->alloc(NULL, op->grid.dof * (PetscCount)first[m], &op->returns.value));
   PetscCall(PetscFree2(point, first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
 {
-  PetscSF multi;
+  PetscSF      multi;
+  MPI_Datatype unit;
 
   PetscFunctionBegin;
   if (!op->given) {
-    PetscCall(op->ops->alloc(NULL, op->ghosts.shell.size, &op->given));
+    PetscCall(op->ops->alloc(NULL, op->grid.dof * op->ghosts.shell.size, &op->given));
     if (op->ghosts.halo) PetscCall(HJProductsSetReturns(op));
   }
   p->ghost = op->given;
   PetscCall(op->ops->product_transpose(p));
   if (!op->ghosts.halo) PetscFunctionReturn(PETSC_SUCCESS);
+  unit = op->ghosts.halo->unit;
   PetscCall(PetscSFGetMultiSF(op->ghosts.halo->pattern, &multi));
   PetscCall(PetscLogEventBegin(PCHJacobi_Halo, 0, 0, 0, 0));
-  PetscCall(PetscSFReduceWithMemTypeBegin(multi, MPIU_SCALAR, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
-  PetscCall(PetscSFReduceEnd(multi, MPIU_SCALAR, op->given, op->returns.value, MPI_REPLACE));
+  PetscCall(PetscSFReduceWithMemTypeBegin(multi, unit, op->ops->mtype, op->given, op->ops->mtype, op->returns.value, MPI_REPLACE));
+  PetscCall(PetscSFReduceEnd(multi, unit, op->given, op->returns.value, MPI_REPLACE));
   PetscCall(PetscLogEventEnd(PCHJacobi_Halo, 0, 0, 0, 0));
   p->region  = HJ_PRODUCT_RETURNS;
   p->returns = &op->returns;
@@ -117,7 +119,7 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
+PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
 {
   PetscFunctionBegin;
   PetscCall(HJGhostsBegin(&op->ghosts, p->x));
@@ -139,7 +141,7 @@ static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, P
 {
   *turned = *a;
   if (a->symmetric && !op->ghosts.halo) return PETSC_TRUE;
-  if (a->storage != HJ_COEFFICIENTS_ROW) return PETSC_FALSE;
+  if (a->storage != HJ_COEFFICIENTS_ROW || a->entry) return PETSC_FALSE;
   for (PetscInt s = 0; s < a->nslots; s++) row[s] = a->rows[HJSlotOpposite(a, s)];
   turned->rows = row;
   return PETSC_TRUE;

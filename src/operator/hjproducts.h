@@ -16,7 +16,7 @@ typedef struct {
   const HJBackendOps *ops;
   HJGhosts            ghosts; /* of x */
   PetscBool           split;  /* the interior is done while the halo travels */
-  PetscScalar        *given;  /* [ghosts.shell.size] what A^T gives to ghosts; made, like all below, when first needed */
+  PetscScalar        *given;  /* [ghosts.shell.size][dof] what A^T gives to ghosts; made, like all below, when first needed */
   HJProductReturns    returns;
   PetscScalar        *stage[3]; /* owned points: of vectors that do not lie in the backend's memory */
 } HJProducts;
@@ -29,6 +29,8 @@ PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
    which costs copies
 */
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+/* Collective. The product itself, of arrays in the backend's memory; fills in the ghosts and the region */
+PETSC_INTERN PetscErrorCode HJProductsForward(HJProducts *, HJProduct *);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /*

@@ -7,6 +7,7 @@
 #include "hjvectors.h"
 #include "hjoperator.h"
 #include "core/hjinterpolation.h"
+#include "core/hjsingle.h"
 
 typedef struct {
   PetscInt        dim, dof, width;
@@ -25,16 +26,16 @@ static PetscErrorCode HJTransferGetInfo(DM da, HJTransferInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refinement in a direction, 0: neither 1 nor 2. any: of any number of points */
-static PetscInt HJTransferFactor(PetscBool periodic, PetscBool any, PetscInt coarse, PetscInt fine)
+/* Refinement in a direction, 0: neither 1 nor 2. first: of any number of points, of which that one is the first coarse one; -1: DMDA's */
+static PetscInt HJTransferFactor(PetscBool periodic, PetscInt first, PetscInt coarse, PetscInt fine)
 {
   if (fine == coarse) return 1;
-  if (any) return fine == 2 * coarse || fine == 2 * coarse - 1 ? 2 : 0;
+  if (first >= 0) return (fine + 1 - first) / 2 == coarse ? 2 : 0;
   return periodic ? (fine == 2 * coarse ? 2 : 0) : (coarse > 1 && fine == 2 * coarse - 1 ? 2 : 0);
 }
 
 /* Why not, from what all ranks know; empty: it can be */
-static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJTransfer *t, char reason[], size_t len)
+static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, const HJCoarsening *how, HJTransfer *t, char reason[], size_t len)
 {
   HJTransferInfo        c, f;
   DMDAInterpolationType type;
@@ -53,7 +54,7 @@ static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, PetscBool any, HJT
   for (int d = 0; d < c.dim && !reason[0]; d++) {
     const HJCut *cc = &c.cut[d], *fc = &f.cut[d];
 
-    t->factor[d] = HJTransferFactor((PetscBool)(cc->boundary == DM_BOUNDARY_PERIODIC), any, cc->N, fc->N);
+    t->factor[d] = HJTransferFactor((PetscBool)(cc->boundary == DM_BOUNDARY_PERIODIC), how ? how->first[d] : -1, cc->N, fc->N);
     if (cc->boundary != fc->boundary || cc->boundary == DM_BOUNDARY_TWIST)
       PetscCall(PetscStrncpy(reason, "the two DMDAs differ in their boundaries, or one is twisted", len));
     else if (cc->nranks != fc->nranks) PetscCall(PetscStrncpy(reason, "the two DMDAs are cut into other ranks", len));
@@ -101,7 +102,7 @@ static PetscErrorCode HJTransferGetDepths(MPI_Comm comm, const HJTransfer *t, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTransfer *t, char reason[], size_t len)
+PetscErrorCode HJTransferSet(DM coarse, DM fine, const HJCoarsening *how, HJTransfer *t, char reason[], size_t len)
 {
   PetscInt depth[2];
   HJCut    cut[2][3];
@@ -111,10 +112,12 @@ PetscErrorCode HJTransferSet(DM coarse, DM fine, const PetscReal last[3], HJTran
   reason[0] = 0;
   for (int d = 0; d < 3; d++) {
     t->factor[d] = 1;
-    t->last[d]   = last ? last[d] : 0.5;
+    t->before[d] = how ? how->before[d] : 0.5;
+    t->last[d]   = how ? how->last[d] : 0.5;
   }
-  PetscCall(HJTransferCheckInfo(coarse, fine, (PetscBool)(last != NULL), t, reason, len));
+  PetscCall(HJTransferCheckInfo(coarse, fine, how, t, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) t->first[d] = how && t->factor[d] == 2 ? how->first[d] : 0;
   PetscCall(HJGridCreate(coarse, &t->coarse));
   PetscCall(HJGridCreate(fine, &t->fine));
   PetscCall(HJGridGetCuts(coarse, cut[0]));
@@ -198,8 +201,8 @@ PetscErrorCode HJTransfersGetGhosts(HJTransfers *op, PetscInt n, const PetscScal
   for (PetscInt i = 0; i < n; i++) {
     const PetscScalar *from = NULL;
 
-    PetscCall(HJGhostsGet(s, arrays + i * npoints, &from));
-    PetscCall(op->ops->copy(NULL, ghost + i * s->shell.size, from, s->shell.size));
+    PetscCall(HJGhostsGet(s, HJNumberAt(op->ops, arrays, i * npoints), &from));
+    PetscCall(op->ops->copy(NULL, HJNumberAt(op->ops, ghost, i * s->shell.size), from, s->shell.size));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,7 +217,9 @@ PetscErrorCode HJTransfersSetCoefficients(HJTransfers *op, const PetscScalar *co
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJTransfersAllocCoefficients(op));
-  PetscCall(op->ops->copy(NULL, op->coefficient, coefficient, nslots * HJBoxSize(&op->transfer.coarse.owned)));
+  if (op->ops->single)
+    PetscCall(op->ops->single->round(nslots * HJBoxSize(&op->transfer.coarse.owned), 1.0, coefficient, op->coefficient, NULL));
+  else PetscCall(op->ops->copy(NULL, op->coefficient, coefficient, nslots * HJBoxSize(&op->transfer.coarse.owned)));
   PetscCall(HJTransfersGetGhosts(op, nslots, op->coefficient, op->coefficient_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,7 +229,7 @@ size_t HJTransfersBytes(const HJTransfers *op)
   size_t n = (size_t)(op->ghosts[0].shell.size + op->ghosts[1].shell.size);
 
   if (op->coefficient) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
-  return n * sizeof(PetscScalar);
+  return n * (op->ops->single ? sizeof(float) : sizeof(PetscScalar));
 }
 
 typedef PetscErrorCode (*HJTransferKernel)(const HJTransferProduct *);
@@ -237,8 +242,7 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
-/* Arrays in the backend's memory */
-static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
   HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
   HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};

@@ -164,8 +164,9 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
 
 PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, HJRows *rows, char reason[], size_t len)
 {
-  PetscBool known;
-  MatType   type;
+  PetscBool         known;
+  MatType           type;
+  HJGetCoefficients get;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(rows, sizeof(*rows)));
@@ -177,12 +178,16 @@ PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, HJRows *rows, 
   rows->wide_column = -1;
   PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)P, &known, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
-  if (!known) {
+  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
+  if (!known && !get) {
     PetscCall(MatGetType(P, &type));
     PetscCall(PetscSNPrintf(reason, len,
-                            "the matrix type is %s, a stencil of several degrees of freedom at a point needs an AIJ or BAIJ matrix", type));
+                            "the matrix type is %s, a stencil of several degrees of freedom at a point needs an AIJ, BAIJ or hjstencil "
+                            "matrix",
+                            type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (get) PetscCall((*get)(P, PETSC_MEMTYPE_HOST, &rows->c));
   PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
   PetscCall(HJRowsSetGrid(rows, da));
   HJRowsSetOrder(rows);
@@ -476,6 +481,19 @@ static PetscErrorCode HJRowsReadBlock(HJRows *rows, PetscInt row, PetscScalar *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of a point of a stencil matrix */
+static void HJRowsCopyBlock(const HJRows *rows, PetscCount point, unsigned int outside, PetscScalar *a)
+{
+  const HJCoefficients *c = rows->c;
+
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    const HJEntry *e    = &c->entry[s];
+    const PetscInt slot = HJShapeBoxSlot(c->dim, c->shape, e->slot);
+
+    if (!(outside >> slot & 1)) a[(slot * c->dof + e->row) * c->dof + e->column] = HJCoefficientAt(c, s, point);
+  }
+}
+
 PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
 {
   const PetscInt *n = rows->width, size = rows->nslots * rows->dof * rows->dof;
@@ -493,7 +511,8 @@ PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
         if (point.i > 1 && point.i < n[0] - 1) HJRowsMovePoint(rows);
         else point.outside = HJRowsSetPoint(rows, point.i);
         PetscCall(PetscArrayzero(a, size));
-        PetscCall(HJRowsReadBlock(rows, row, a));
+        if (rows->c) HJRowsCopyBlock(rows, (row - rows->row_start) / rows->dof, point.outside, a);
+        else PetscCall(HJRowsReadBlock(rows, row, a));
         if (rows->wide_row < 0) PetscCall((*visit)(&point, ctx));
       }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    A plugin for tests/test_petscprograms.py: it writes a line for each solve that a program makes, into the file that HJ_PROBE names.
-   PETSc calls it at the end of each logged event; solves within solves are left out. It decides nothing and prints nothing.
+   PETSc calls it at the end of each logged event; solves within solves, and within the set-up of a preconditioner, are left out. It decides
+   nothing and prints nothing.
 */
 #include "core/hjcompat.h"
 #include <petsc/private/kspimpl.h>
@@ -10,9 +11,9 @@
 #include <stdlib.h>
 
 static struct {
-  PetscLogEvent ksp, transpose, several, snes, tao;
+  PetscLogEvent ksp, transpose, several, setup, snes, tao;
   int           depth;
-} probe = {-1, -1, -1, -1, -1, 0};
+} probe = {-1, -1, -1, -1, -1, -1, 0};
 
 static PetscErrorCode ProbeWrite(MPI_Comm comm, const char line[])
 {
@@ -87,9 +88,10 @@ static PetscErrorCode ProbeBegin(PetscLogEvent event, int t, PetscObject o1, Pet
         PetscLogEventGetId("KSPMatSolve", &probe.several))
       return PETSC_ERR_LIB;
   }
+  if (o1 && o1->classid == PC_CLASSID && probe.setup < 0 && PetscLogEventGetId("PCSetUp", &probe.setup)) return PETSC_ERR_LIB;
   if (o1 && o1->classid == SNES_CLASSID && probe.snes < 0 && PetscLogEventGetId("SNESSolve", &probe.snes)) return PETSC_ERR_LIB;
   if (o1 && o1->classid == TAO_CLASSID && probe.tao < 0 && PetscLogEventGetId("TaoSolve", &probe.tao)) return PETSC_ERR_LIB;
-  if (event == probe.ksp || event == probe.transpose || event == probe.several) probe.depth++;
+  if (event == probe.ksp || event == probe.transpose || event == probe.several || event == probe.setup) probe.depth++;
   return 0;
 }
 
@@ -98,8 +100,8 @@ static PetscErrorCode ProbeEnd(PetscLogEvent event, int t, PetscObject o1, Petsc
   char line[64];
 
   PetscFunctionBegin;
-  if (event == probe.several) {
-    probe.depth--; /* many right-hand sides at once: KSPSolve() has one of them */
+  if (event == probe.several || event == probe.setup) {
+    probe.depth--; /* of many right-hand sides at once KSPSolve() has one */
   } else if (event == probe.ksp || event == probe.transpose) {
     if (!--probe.depth) PetscCall(ProbeKSP((KSP)o1));
   } else if (event == probe.snes && !probe.depth) {

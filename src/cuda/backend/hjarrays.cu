@@ -135,6 +135,73 @@ static __global__ void HJGather_Kernel(long long n, const PetscCount *which, con
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = from[which[i]];
 }
 
+static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, const double *from, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = from[i];
+}
+
+/* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
+typedef struct {
+  int       width[3];
+  long long from, from_line, from_plane, to, to_line, to_plane;
+} HJPart;
+
+/* A row of threads takes a line */
+template <typename T> static __global__ void HJPart_Kernel(const __grid_constant__ HJPart p, const T *from, T *to)
+{
+  const long long lines = (long long)p.width[1] * p.width[2];
+
+  for (long long line = blockIdx.x * (long long)blockDim.y + threadIdx.y; line < lines; line += (long long)gridDim.x * blockDim.y) {
+    const int j = (int)(line % p.width[1]), k = (int)(line / p.width[1]);
+    const T  *a = from + p.from + j * p.from_line + k * p.from_plane;
+    T        *b = to + p.to + j * p.to_line + k * p.to_plane;
+
+  #pragma unroll 4
+    for (int i = (int)threadIdx.x; i < p.width[0]; i += (int)blockDim.x) b[i] = a[i];
+  }
+}
+
+/* What HJArrayOps' couples() is asked: off and begin are those of the slots from the first neighbour's on */
+typedef struct {
+  HJBox                points[HJ_MAX_SIDES], to, domain;
+  int                  n[3], nslots, off[HJ_MAX_SLOTS][3];
+  long long            begin[HJ_MAX_SLOTS];
+  bool                 in;
+  const double        *value, *rows; /* of a dictionary value is NULL */
+  const unsigned char *index;
+} HJCouplesArgs;
+
+static __device__ double HJCouplesAt(const HJCouplesArgs &p, int slot, long long at)
+{
+  return p.value ? p.value[p.begin[slot] + at] : p.rows[p.index[at] * p.nslots + slot];
+}
+
+static __device__ bool HJPointCouples(const HJCouplesArgs &p, int i, int j, int k)
+{
+  const long long at = ((long long)k * p.n[1] + j) * p.n[0] + i;
+
+  if (p.in && HJCouplesAt(p, 0, at) == 0.0) return true;
+  for (int s = 1; s < p.nslots; s++) {
+    const int *off = p.off[s], to[3] = {i + off[0], j + off[1], k + off[2]};
+
+    if (HJCouplesAt(p, s, at) == 0.0) continue;
+    if (HJPointInside(&p.domain, to[0], to[1], to[2]) && HJPointInside(&p.to, to[0], to[1], to[2]) == (PetscBool)p.in) return true;
+  }
+  return false;
+}
+
+/* Bit blockIdx.y is set where that box has such a point */
+static __global__ void HJCouples_Kernel(const __grid_constant__ HJCouplesArgs p, int *found)
+{
+  const HJBox    *box   = &p.points[blockIdx.y];
+  const long long width = box->hi[0] - box->lo[0], height = box->hi[1] - box->lo[1], size = width * height * (box->hi[2] - box->lo[2]);
+  bool            any = false;
+
+  for (long long r = HJArraysFirst(); r < size && !any; r += HJArraysStep())
+    any = HJPointCouples(p, box->lo[0] + (int)(r % width), box->lo[1] + (int)(r / width % height), box->lo[2] + (int)(r / width / height));
+  if (any) atomicOr(found, 1 << blockIdx.y);
+}
+
 static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, const double *entries, double *value)
 {
   for (long long m = HJArraysFirst(); m < list.n; m += HJArraysStep()) {
@@ -200,7 +267,7 @@ static PetscErrorCode HJArraysMultiply_CUDA(PetscCount n, const PetscScalar *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A number in device memory, 0, that kernels set to 1 */
+/* A number in device memory, 0, that kernels set to 1, or bits of it */
 static PetscErrorCode HJFlagBegin(int **flag)
 {
   cudaStream_t stream;
@@ -213,24 +280,21 @@ static PetscErrorCode HJFlagBegin(int **flag)
 }
 
 /* Waits for them */
-static PetscErrorCode HJFlagEnd(int *flag, PetscBool *set)
+static PetscErrorCode HJFlagEnd(int *flag, int *value)
 {
   cudaStream_t stream;
-  int          value;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(&value, flag, sizeof(value), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(value, flag, sizeof(*value), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJScratchFree(stream, flag));
-  *set = (PetscBool)(value != 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJArraysNonzero_CUDA(PetscCount n, const PetscScalar *x, PetscBool *all)
 {
-  PetscBool zero;
-  int      *flag;
+  int *flag, zero;
 
   PetscFunctionBegin;
   PetscCall(HJFlagBegin(&flag));
@@ -244,8 +308,7 @@ static PetscErrorCode HJArraysSymmetric_CUDA(const HJCoefficients *c, const Pets
 {
   const bool      arrays = c->storage == HJ_COEFFICIENTS_ARRAYS;
   HJSymmetricArgs p      = {.nslots = (int)c->nslots, .npairs = 0};
-  PetscBool       differ;
-  int            *flag;
+  int            *flag, differ;
 
   PetscFunctionBegin;
   p.value = arrays ? c->value : NULL;
@@ -301,6 +364,78 @@ static PetscErrorCode HJArraysGather_CUDA(PetscCount n, const PetscCount *which,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysScatter_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJScatter_Kernel, n, n, which, from, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
+{
+  const dim3      block(HJ_PART_THREADS, HJ_ARRAYS_THREADS / HJ_PART_THREADS);
+  const long long lines = (long long)HJBoxWidth(part, 1) * HJBoxWidth(part, 2);
+  const unsigned  grid  = (unsigned)PetscMin((lines + block.y - 1) / block.y, 1LL << 30);
+  const HJPart    p     = {{(int)HJBoxWidth(part, 0), (int)HJBoxWidth(part, 1), (int)HJBoxWidth(part, 2)},
+                           HJBoxIndex(over, part->lo[0], part->lo[1], part->lo[2]),
+                           HJBoxWidth(over, 0),
+                           (long long)HJBoxWidth(over, 0) * HJBoxWidth(over, 1),
+                           HJBoxIndex(onto, part->lo[0], part->lo[1], part->lo[2]),
+                           HJBoxWidth(onto, 0),
+                           (long long)HJBoxWidth(onto, 0) * HJBoxWidth(onto, 1)};
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  if (HJBoxEmpty(part)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJStream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (size == 1) HJPart_Kernel<<<grid, block, 0, stream>>>(p, (const char *)from, (char *)to);
+  else HJPart_Kernel<<<grid, block, 0, stream>>>(p, (const double *)from, (double *)to);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt n, const HJBox points[], const HJBox *to,
+                                           PetscBool in, PetscBool couple[])
+{
+  const bool    arrays = c->storage == HJ_COEFFICIENTS_ARRAYS;
+  HJCouplesArgs p      = {};
+  long long     most   = 0;
+  cudaStream_t  stream;
+  int          *flag, found;
+
+  PetscFunctionBegin;
+  for (PetscInt b = 0; b < n; b++) {
+    p.points[b] = points[b];
+    most        = PetscMax(most, (long long)HJBoxSize(&points[b]));
+    couple[b]   = PETSC_FALSE;
+  }
+  if (!most || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  p.to     = *to;
+  p.domain = grid->domain;
+  p.in     = in;
+  p.nslots = (int)c->nslots;
+  p.value  = arrays ? c->value : NULL;
+  p.rows   = c->device_rows;
+  p.index  = c->index;
+  for (int d = 0; d < 3; d++) p.n[d] = (int)HJBoxWidth(&grid->owned, d);
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    PetscInt off[3];
+
+    HJSlotOffset(c, s, off);
+    for (int d = 0; d < 3; d++) p.off[s][d] = (int)off[d];
+    p.begin[s] = HJSlotBegin(c, s);
+  }
+  PetscCall(HJFlagBegin(&flag));
+  PetscCall(HJStream(&stream));
+  HJCouples_Kernel<<<dim3(HJArraysBlocks(most), (unsigned)n), HJ_ARRAYS_THREADS, 0, stream>>>(p, flag);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(HJFlagEnd(flag, &found));
+  for (PetscInt b = 0; b < n; b++) couple[b] = (PetscBool)(found >> b & 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
 {
   PetscFunctionBegin;
@@ -308,9 +443,10 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,    HJArraysAlloc_CUDA,     HJArraysFree_CUDA,      HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA, HJArraysCombine_CUDA,   HJArraysMultiply_CUDA,  HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA, HJArraysSymmetric_CUDA, HJArraysShifted_CUDA,   HJArraysGather_CUDA,
-                                 HJArraysAdd_CUDA,  HJArraysPut_CUDA,       HJArraysFind_CUDA,      HJArraysFindMore_CUDA,
-                                 HJArraysScan_CUDA, HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,     HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,   HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA, HJArraysShifted_CUDA,  HJArraysGather_CUDA,
+                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,      HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,      HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA};
 #endif

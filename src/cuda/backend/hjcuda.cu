@@ -56,38 +56,54 @@ static HJDStencil HJDStencilShape(const HJStencil *st)
   return d;
 }
 
+/* A thread takes 16 points at once, which mostly have one row; the first few and the last few one by one */
 static __global__ void HJRowHistogram_Kernel(const unsigned char *index, long long n, unsigned long long *count)
 {
   __shared__ unsigned s_count[HJ_MAX_ROWS];
+  const long long     first = blockIdx.x * (long long)blockDim.x + threadIdx.x, step = gridDim.x * (long long)blockDim.x;
+  const long long     head = PetscMin((16 - (long long)((size_t)index % 16)) % 16, n), words = (n - head) / 16;
 
   for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) s_count[r] = 0;
   __syncthreads();
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
-    atomicAdd(&s_count[index[i]], 1u);
+  for (long long w = first; w < words; w += step) {
+    const uint4    four = ((const uint4 *)(index + head))[w];
+    const unsigned row = four.x & 255, all = row * 0x01010101u;
+
+    if (four.x == all && four.y == all && four.z == all && four.w == all) atomicAdd(&s_count[row], 16u);
+    else
+      for (int m = 0; m < 16; m++) atomicAdd(&s_count[index[head + 16 * w + m]], 1u);
+  }
+  for (long long i = first; i < n - 16 * words; i += step) atomicAdd(&s_count[index[i < head ? i : i + 16 * words]], 1u);
   __syncthreads();
   for (int r = threadIdx.x; r < HJ_MAX_ROWS; r += blockDim.x) {
     if (s_count[r]) atomicAdd(&count[r], (unsigned long long)s_count[r]);
   }
 }
 
-/* Set-up only: waits for the device */
-static PetscErrorCode HJMainRow(HJ_CUDA *cuda, cudaStream_t stream, long long n)
+/* Which row is the most frequent one, and whether the rows are those of a frame. Set-up only: waits for the device */
+static PetscErrorCode HJLookAtRows(HJ_CUDA *cuda, cudaStream_t stream, long long n)
 {
-  unsigned long long *d_count, count[HJ_MAX_ROWS];
+  struct {
+    unsigned long long count[HJ_MAX_ROWS];
+    HJFrame2DFound     frame;
+  } found = {}, *d_found;
 
   PetscFunctionBegin;
   cuda->main_row = 0;
-  if (cuda->st.nrows == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJScratchAlloc(stream, sizeof(count), (void **)&d_count));
-  PetscCallCUDA(cudaMemsetAsync(d_count, 0, sizeof(count), stream));
-  HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_count);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(count, d_count, sizeof(count), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, d_count));
-  for (int r = 1; r < cuda->st.nrows; r++) {
-    if (count[r] > count[cuda->main_row]) cuda->main_row = r;
+  if (cuda->st.nrows > 1) {
+    PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
+    PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
+    HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_found->count);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(HJFrame2DLook(cuda, stream, &d_found->frame));
+    PetscCallCUDA(cudaMemcpyAsync(&found, d_found, sizeof(found), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(HJScratchFree(stream, d_found));
   }
+  for (int r = 1; r < cuda->st.nrows; r++) {
+    if (found.count[r] > found.count[cuda->main_row]) cuda->main_row = r;
+  }
+  HJFrame2DTake(cuda, &found.frame);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,8 +264,7 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     PetscCall(HJCopyRows(cuda, st, stream));
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
     else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
-    PetscCall(HJMainRow(cuda, stream, n));
-    PetscCall(HJFrame2DFind(cuda, stream));
+    PetscCall(HJLookAtRows(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     cuda->st.dinv = st->dinv;

@@ -368,11 +368,13 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
   HJFillSlots_Kernel(const __grid_constant__ HJDCoefficients g, const __grid_constant__ HJDSlotArrays to, bool half, HJDFill *fill,
                      HJMeasurePart *partial)
 {
-  constexpr int NN = HJDNeighbors(DIM, BOX);
-  const int     i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
-  double        bound = 0.0;
-  HJMeasurePart mine  = {};
+  constexpr int              NN = HJDNeighbors(DIM, BOX);
+  const int                  i = blockIdx.x * blockDim.x + threadIdx.x, nx = g.l.width[0], ny = g.l.width[1], lines = ny * g.l.width[2];
+  double                     bound = 0.0;
+  HJMeasureOwn               mine  = {};
+  __shared__ HJMeasureCounts s_counts;
 
+  if (MEASURE) HJMeasureBegin((int)(threadIdx.y * blockDim.x + threadIdx.x), &s_counts);
   for (int line = blockIdx.y * blockDim.y + threadIdx.y; line < lines && i < nx; line += gridDim.y * blockDim.y) {
     const int       p[3] = {i, DIM == 3 ? line % ny : line, DIM == 3 ? line / ny : 0}, r = line * nx + i;
     const long long at   = HJDIndex(to.box, p[0], p[1], p[2]);
@@ -424,9 +426,9 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
     sum *= fabs(d);
     if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     to.dinv[at] = d;
-    if (MEASURE) HJMeasurePoint(&mine, &row, DIM, ends);
+    if (MEASURE) HJMeasurePoint(&mine, &s_counts, &row, DIM, ends);
   }
-  if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, partial + blockIdx.y * gridDim.x + blockIdx.x);
+  if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, &s_counts, partial + blockIdx.y * gridDim.x + blockIdx.x);
   #pragma unroll
   for (int s = 16; s > 0; s /= 2) bound = fmax(bound, __shfl_down_sync(0xffffffffu, bound, s));
   if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));

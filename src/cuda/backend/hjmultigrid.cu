@@ -8,6 +8,7 @@
 #include "cuda/kernels/setup/hjcycle_cuda.h"
 #include "cuda/kernels/setup/hjgalerkin_cuda.h"
 #include "cuda/kernels/setup/hjmeasure_cuda.h"
+#include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/transfer/hjrestrict_cuda.h"
 #include "cuda/kernels/transfer/hjtransfer_cuda.h"
 #include "cuda/kernels/setup/hjinterpolation_cuda.h"
@@ -42,5 +43,9 @@ const HJMultigridOps HJMultigridCUDA = {
   .jump                           = HJTransferJump_CUDA,
   .interpolation_fill             = HJInterpolationFill_CUDA,
   .stale_cycles                   = HJStaleCycles_CUDA,
+  .lines_create                   = HJLinesCreate_CUDA,
+  .lines_destroy                  = HJLinesDestroy_CUDA,
+  .lines_factor                   = HJLinesFactor_CUDA,
+  .lines_solve                    = HJLinesSolve_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };

@@ -105,12 +105,12 @@ static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
     PetscInt           n, at[3], to[3];
 
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
-    (void)HJLayoutLocate(l, r, at);
+    (void)HJLayoutLocate(l, r / l->dof, at);
     for (PetscInt e = 0; e < n; e++) {
       PetscInt off[3];
 
       if (values[e] == 0.0) continue;
-      (void)HJLayoutLocate(l, columns[e], to);
+      (void)HJLayoutLocate(l, columns[e] / l->dof, to);
       mine = mine || (HJLayoutOffset(l, at, to, off) && HJShapeSlot(l->dim, HJ_STAR, off[0], off[1], off[2]) < 0);
     }
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
@@ -159,7 +159,7 @@ static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, char why[], size_t len)
     PetscCall(HJMatAllocArrays(B, reader ? reader->mtype : PETSC_MEMTYPE_HOST, PETSC_FALSE));
     PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, reader ? &hj->d : &hj->c, &fits, why, len));
   }
-  hj->touched = 0;
+  HJMatForgetTouched(B);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,6 +171,7 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(B));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  aij = (PetscBool)(aij && ((Mat_HJStencil *)B->data)->c.dof == 1);
   if (aij) PetscCall(HJMatFillByArrays(A, B, why, sizeof(why)));
   if (!aij || why[0]) PetscCall(HJMatFillByRows(A, B)); /* which knows what becomes of entries that have no place */
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));

@@ -3,6 +3,7 @@
    What is answered by the matrix as AIJ, which is made when one of these is called for the first time and follows the matrix afterwards.
 */
 #include "mat/base/hjmat.h"
+#include "operator/hjkrylov.h"
 
 static PetscErrorCode MatCreateSubMatrix_HJStencil(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
 {
@@ -182,6 +183,25 @@ static PetscErrorCode MatGetGhosts_HJStencil(Mat A, PetscInt *n, const PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatSOR_HJStencil_AIJ(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits,
+                                           Vec x)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatGetAIJ(A, &aij));
+  PetscCall(MatSOR(aij, b, omega, flag, shift, its, lits, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetOpsSystem(Mat A)
+{
+  PetscFunctionBegin;
+  A->ops->sor = MatSOR_HJStencil_AIJ;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_GET_PRODUCTS, NULL)); /* KSPHJCG's passes are for one unknown a point */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A number for each row */
 #define HJ_ROW_NUMBERS(Name, operation)                                                                                                    \
   static PetscErrorCode Name##_HJStencil(Mat A, Vec v, PetscInt column[])                                                                  \
@@ -354,15 +374,17 @@ static PetscErrorCode HJMatFromNatural(DM da, Mat *natural)
   AO       ao;
   IS       is;
   Mat      B;
-  PetscInt start, end, *points;
+  PetscInt start, end, dof, *points;
 
   PetscFunctionBegin;
+  PetscCall(DMDAGetDof(da, &dof));
   PetscCall(DMDAGetAO(da, &ao));
   PetscCall(MatGetOwnershipRange(*natural, &start, &end));
   PetscCall(PetscMalloc1(end - start, &points));
   for (PetscInt r = start; r < end; r++) points[r - start] = r;
   PetscCall(AOPetscToApplication(ao, end - start, points));
   PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)da), end - start, points, PETSC_OWN_POINTER, &is));
+  PetscCall(ISSetBlockSize(is, dof));
   PetscCall(MatCreateSubMatrix(*natural, is, is, MAT_INITIAL_MATRIX, &B));
   PetscCall(ISDestroy(&is));
   PetscCall(MatDestroy(natural));

@@ -19,8 +19,9 @@ PetscErrorCode HJMatCheckCheckedOut(Mat A)
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  PetscCheck(!hj->checked_out, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "An array of the matrix is in use; call MatHJStencilRestoreArrayAndMemType() first");
+  for (PetscInt s = 0; s < hj->c.nslots; s++)
+    PetscCheck(!hj->use[s].checked_out, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "An array of the matrix is in use; call MatHJStencilRestoreArrayAndMemType() first");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -33,11 +34,18 @@ PetscErrorCode HJMatCheckGiven(Mat A)
     PetscInt off[3];
 
     HJSlotOffset(&hj->c, s, off);
-    PetscCheck(!hj->array[s], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+    PetscCheck(!hj->use[s].vec, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is in use; call MatHJStencilRestoreArray() first",
                off[0], off[1], off[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void HJMatForgetTouched(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  for (PetscInt s = 0; s < hj->c.nslots; s++) hj->use[s].touched = PETSC_FALSE;
 }
 
 PetscErrorCode HJMatCheckArrays(Mat A)
@@ -58,7 +66,7 @@ PetscErrorCode HJMatSetNumbering(Mat A, Mat B)
   PetscFunctionBegin;
   if (ltog && !B->rmap->mapping) PetscCall(MatSetLocalToGlobalMapping(B, ltog, ltog));
   PetscCall(DMDAGetGhostCorners(da, &start[0], &start[1], &start[2], &width[0], &width[1], &width[2]));
-  PetscCall(MatSetStencil(B, ((Mat_HJStencil *)A->data)->grid.dim, width, start, 1));
+  PetscCall(MatSetStencil(B, ((Mat_HJStencil *)A->data)->grid.dim, width, start, ((Mat_HJStencil *)A->data)->grid.dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,10 +7,12 @@
 
 PetscErrorCode HJLayoutSet(DM da, const HJGrid *grid, PetscLayout rows, HJLayout *l)
 {
-  HJCut cut[3];
+  HJCut           cut[3];
+  const PetscInt *ranges;
 
   PetscFunctionBegin;
   l->dim = grid->dim;
+  l->dof = grid->dof;
   PetscCall(HJGridGetCuts(da, cut));
   for (int d = 0; d < 3; d++) {
     l->N[d]        = cut[d].N;
@@ -21,9 +23,13 @@ PetscErrorCode HJLayoutSet(DM da, const HJGrid *grid, PetscLayout rows, HJLayout
     PetscCall(PetscCalloc1(l->nranks[d] + 1, &l->first[d]));
     for (PetscInt r = 0; r < l->nranks[d]; r++) l->first[d][r + 1] = l->first[d][r] + cut[d].widths[r];
   }
-  PetscCall(PetscLayoutGetRanges(rows, &l->ranges));
-  PetscCall(PetscLayoutGetRange(rows, &l->start, &l->end));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)da), &l->size));
+  PetscCall(PetscLayoutGetRanges(rows, &ranges));
+  PetscCall(PetscMalloc1(l->size + 1, &l->ranges));
+  for (PetscMPIInt r = 0; r <= l->size; r++) l->ranges[r] = ranges[r] / l->dof;
+  PetscCall(PetscLayoutGetRange(rows, &l->start, &l->end));
+  l->start /= l->dof;
+  l->end /= l->dof;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,6 +37,7 @@ PetscErrorCode HJLayoutFree(HJLayout *l)
 {
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(l->first[d]));
+  PetscCall(PetscFree(l->ranges));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,10 +63,10 @@ static void HJLayoutRankPlace(const HJLayout *l, PetscInt rank, PetscInt place[3
   place[2] = rank / l->nranks[0] / l->nranks[1];
 }
 
-PetscMPIInt HJLayoutLocate(const HJLayout *l, PetscInt row, PetscInt at[3])
+PetscMPIInt HJLayoutLocate(const HJLayout *l, PetscInt number, PetscInt at[3])
 {
-  const PetscInt rank = HJLayoutSearch(l->ranges, l->size, row);
-  PetscInt       place[3], width[3], point = row - l->ranges[rank];
+  const PetscInt rank = HJLayoutSearch(l->ranges, l->size, number);
+  PetscInt       place[3], width[3], point = number - l->ranges[rank];
 
   HJLayoutRankPlace(l, rank, place);
   for (int d = 0; d < 3; d++) width[d] = l->first[d][place[d] + 1] - l->first[d][place[d]];
@@ -70,7 +77,7 @@ PetscMPIInt HJLayoutLocate(const HJLayout *l, PetscInt row, PetscInt at[3])
   return (PetscMPIInt)rank;
 }
 
-PetscInt HJLayoutRow(const HJLayout *l, const PetscInt at[3])
+PetscInt HJLayoutPoint(const HJLayout *l, const PetscInt at[3])
 {
   PetscInt place[3], width[3], in[3], rank;
 

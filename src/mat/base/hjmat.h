@@ -2,11 +2,11 @@
 /*
    PETSc glue: what a stencil matrix remembers. Products and their halo are the operator's; which entry has which place is decided here.
 
-   base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the host
-   or the GPU and which copy is valid. fill/: hjassembly.c has values, assembly and other ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and
-   one row, hjinside.c a part of the grid. ops/ is what the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c
-   SOR. aij/ is what it has AIJ do: hjcsr.c submatrices, colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU,
-   hjconvert.c conversion.
+   base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the
+   host or the GPU and which copy is valid, hjcomponent.c has components of vectors. fill/: hjassembly.c has values, assembly and other
+   ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and one row, hjinside.c a part of the grid. ops/ is what the matrix does itself:
+   hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do: hjcsr.c submatrices, colouring, other
+   products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
    transfer/: hjmatinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjmattransfer.c is that matrix,
    hjtransferrows.c has its rows, hjmatgalerkin.c P^T A P as a MatProduct.
 */
@@ -20,14 +20,15 @@
 #include "core/hjarrays.h"
 #include "core/hjreader.h"
 
-/* How a DMDA numbers its points: rank by rank, x fastest inside and among ranks */
+/* How a DMDA numbers its points: rank by rank, x fastest inside and among ranks. Rows and columns are numbers of points times dof, and a
+   component's */
 typedef struct {
-  PetscInt        dim, N[3], nranks[3], lo[3], offset[3]; /* lo: this rank's first point; offset: see HJCut */
-  PetscBool       periodic[3];
-  PetscInt       *first[3]; /* [nranks + 1] first point of each rank in a direction, and N */
-  PetscInt        start, end;
-  const PetscInt *ranges; /* first row of each rank, of the matrix's layout */
-  PetscMPIInt     size;
+  PetscInt    dim, dof, N[3], nranks[3], lo[3], offset[3]; /* lo: this rank's first point; offset: see HJCut */
+  PetscBool   periodic[3];
+  PetscInt   *first[3];   /* [nranks + 1] first point of each rank in a direction, and N */
+  PetscInt    start, end; /* points of this rank */
+  PetscInt   *ranges;     /* [size + 1] first point of each rank */
+  PetscMPIInt size;
 } HJLayout;
 
 /* Whether a neighbour may lie on both sides, so that two offsets lead to one column */
@@ -51,6 +52,13 @@ typedef struct {
   PetscInt          refct;  /* matrices that have it: copies share it */
 } HJCOO;
 
+/* Who has the array of a slot */
+typedef struct {
+  Vec       vec;         /* what the user's array is in; NULL: the user has none */
+  PetscBool checked_out; /* the user has it where the matrix lives */
+  PetscBool touched;     /* the user had it since the last assembly */
+} HJSlotUse;
+
 typedef struct {
   DM       da;
   HJGrid   grid;
@@ -60,6 +68,8 @@ typedef struct {
      value are NULL where they are not valid. valid says where they are: at both places where the storage is one row
   */
   HJCoefficients    c, d;
+  HJEntry          *entry; /* what c's are; NULL: one unknown a point */
+  PetscInt         *place;
   PetscOffloadMask  valid;
   PetscBool3        symmetric;                  /* as found, of values that were said to be: HJCoefficients' */
   const HJArrayOps *device;                     /* NULL: there is none */
@@ -71,21 +81,19 @@ typedef struct {
   ISLocalToGlobalMapping ltog;                /* of the DMDA */
   PetscInt               glo[3], gwidth[3];   /* its ghosted points, from this rank's first point */
   HJBox                  simple;              /* points all of whose neighbours are in the domain and at one place only */
-  PetscInt               delta[HJ_MAX_SLOTS]; /* ghosted local number of a simple point's neighbour less its own */
-  PetscInt               hint[HJ_MAX_SLOTS];  /* slot of the last call's column of that place: programs repeat their order */
+  PetscInt               delta[HJ_MAX_SLOTS]; /* by offset: ghosted local number of a simple point's neighbour less its own */
+  PetscInt               hint[HJ_MAX_SLOTS];  /* offset of the last call's column of that place: programs repeat their order */
   PetscSegBuffer         stash;               /* entries of other ranks' rows */
   PetscInt               nstash;
-  HJCOO                 *coo;                 /* NULL: there is none */
-  Vec                    array[HJ_MAX_SLOTS]; /* arrays that the user has */
-  unsigned int           checked_out;         /* bit per slot whose array the user has where the matrix lives */
-  unsigned int           touched;             /* bit per slot whose array the user had since the last assembly */
-  HJGalerkins           *galerkin;            /* of the product P^T A P that the matrix is, else NULL */
+  HJCOO                 *coo;      /* NULL: there is none */
+  HJSlotUse             *use;      /* [nslots] */
+  HJGalerkins           *galerkin; /* of the product P^T A P that the matrix is, else NULL */
   /* how values go out */
   Mat              aij; /* made when something needs rows as CSR; follows this matrix */
   PetscObjectState aij_state;
-  Mat              stored; /* values of MatStoreValues(), else NULL */
-  PetscInt         row_columns[HJ_MAX_SLOTS];
-  PetscScalar      row_values[HJ_MAX_SLOTS];
+  Mat              stored;      /* values of MatStoreValues(), else NULL */
+  PetscInt        *row_columns; /* [offsets][dof] */
+  PetscScalar     *row_values;
   PetscErrorCode (*view_da)(Mat, PetscViewer); /* DMDA's view of a parallel matrix in the natural order */
   PetscErrorCode (*view)(Mat, PetscViewer);    /* the type's own, see HJMatTakeView() */
   PetscErrorCode (*load)(Mat, PetscViewer);
@@ -94,16 +102,27 @@ typedef struct {
 /* hjlayout.c */
 PETSC_INTERN PetscErrorCode HJLayoutSet(DM, const HJGrid *, PetscLayout, HJLayout *);
 PETSC_INTERN PetscErrorCode HJLayoutFree(HJLayout *);
-/* Grid point of a row, and who owns it */
-PETSC_INTERN PetscMPIInt HJLayoutLocate(const HJLayout *, PetscInt row, PetscInt at[3]);
-/* Row of a grid point that may lie one point outside; -1 where no point is there */
-PETSC_INTERN PetscInt HJLayoutRow(const HJLayout *, const PetscInt at[3]);
+/* Grid point of a number, and who owns it */
+PETSC_INTERN PetscMPIInt HJLayoutLocate(const HJLayout *, PetscInt point, PetscInt at[3]);
+/* Number of a grid point that may lie one point outside; -1 where no point is there */
+PETSC_INTERN PetscInt HJLayoutPoint(const HJLayout *, const PetscInt at[3]);
 /* How far a point lies from another; false: more than one point away. On grids of one or two periodic points each column has one offset */
-PETSC_INTERN PetscBool HJLayoutOffset(const HJLayout *, const PetscInt row[3], const PetscInt column[3], PetscInt off[3]);
+PETSC_INTERN PetscBool HJLayoutOffset(const HJLayout *, const PetscInt from[3], const PetscInt to[3], PetscInt off[3]);
 /* Whether entries of an offset exist: false where another offset leads to the same points */
 PETSC_INTERN PetscBool HJLayoutIsOwnOffset(const HJLayout *, const PetscInt off[3]);
 
+/* hjcomponent.c */
+/* Room for one component of so many points of a vector; NULL: the vector has but one, which is used as it is */
+PETSC_INTERN PetscErrorCode HJComponentAlloc(const HJArrayOps *, const HJCoefficients *, PetscCount n, PetscScalar **work);
+PETSC_INTERN PetscErrorCode HJComponentFree(const HJArrayOps *, PetscScalar **work);
+/* Component l of n points of a vector; where it has several, on the host, in work */
+PETSC_INTERN const PetscScalar *HJComponentGet(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *v, PetscScalar *work);
+/* ... and into a vector, where it is not that itself */
+PETSC_INTERN void HJComponentPut(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *from, PetscScalar *v);
+
 /* hjcheck.c */
+/* What users may have written to arrays has been looked at, or overwritten */
+PETSC_INTERN void HJMatForgetTouched(Mat);
 /* Gives the second, on the first's grid, what MatSetValuesLocal() and MatSetValuesStencil() need */
 PETSC_INTERN PetscErrorCode HJMatSetNumbering(Mat, Mat);
 /* An error where MatSetUp() was not called, which PETSc only looks for when it was built for debugging */
@@ -158,8 +177,14 @@ PETSC_INTERN PetscErrorCode HJCOODestroy(HJCOO **);
 PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 
 /* hjstorage.c */
-/* Star or box: slots, and what filling and reading need to know of them. There must be no coefficient yet */
+/* Star or box: slots, all that there can be, and what filling and reading need to know of them. All coefficients are 0 afterwards */
 PETSC_INTERN PetscErrorCode HJMatSetShape(Mat, HJShape);
+/* Several unknowns a point: the slots of another matrix of the same shape */
+PETSC_INTERN PetscErrorCode HJMatSetSlotsLike(Mat, Mat);
+/* From now on every entry has a slot */
+PETSC_INTERN PetscErrorCode HJMatAddSlots(Mat);
+/* Entries of all offsets of the shape as the row of all points */
+PETSC_INTERN PetscErrorCode HJMatSetOneRow(Mat, const PetscScalar[]);
 /* Arrays on the host, whatever the storage was, to be changed there */
 PETSC_INTERN PetscErrorCode HJMatExpand(Mat);
 /* The same in the memory of ops */
@@ -184,6 +209,8 @@ PETSC_INTERN PetscErrorCode MatSetValues_HJStencil(Mat, PetscInt, const PetscInt
                                                    InsertMode);
 PETSC_INTERN PetscErrorCode MatSetValuesLocal_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[],
                                                         InsertMode);
+PETSC_INTERN PetscErrorCode MatSetValuesBlockedLocal_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                                               const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatGetValues_HJStencil(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_HJStencil(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat, PetscCount, PetscInt[], PetscInt[]);
@@ -215,6 +242,8 @@ PETSC_INTERN PetscErrorCode MatConvertFrom_HJStencil(Mat, MatType, MatReuse, Mat
 /* Collective. The matrix as AIJ, which belongs to it and is the same object in later calls */
 PETSC_INTERN PetscErrorCode HJMatGetAIJ(Mat, Mat *);
 PETSC_INTERN PetscErrorCode HJMatSetOpsCSR(Mat);
+/* What is done otherwise where a point has several unknowns */
+PETSC_INTERN PetscErrorCode HJMatSetOpsSystem(Mat);
 PETSC_INTERN PetscErrorCode HJMatSetOpsFactor(Mat);
 PETSC_INTERN PetscErrorCode HJMatRegisterFactors(void);
 /* After the numeric phase: solves on the GPU where A lives there and is small */

@@ -263,7 +263,8 @@ static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJC
 PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoefficients **c)
 {
   Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
-  const PetscBool claimed = (PetscBool)(A->symmetric == PETSC_BOOL3_TRUE && !HJLayoutIsThin(&hj->layout)); /* thin: at one of two offsets */
+  const PetscBool claimed = (PetscBool)(A->symmetric == PETSC_BOOL3_TRUE && hj->c.dof == 1 &&
+                                        !HJLayoutIsThin(&hj->layout)); /* thin: at one of two offsets */
   PetscBool       found;
 
   PetscFunctionBegin;

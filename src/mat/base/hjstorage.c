@@ -15,14 +15,42 @@ PetscErrorCode HJMatSetZero(Mat A)
 
   PetscFunctionBegin;
   PetscCall(HJMatFree(A));
-  c->storage  = HJ_COEFFICIENTS_ROW;
-  c->nrows    = 1;
-  hj->touched = 0;
+  c->storage = HJ_COEFFICIENTS_ROW;
+  c->nrows   = 1;
+  HJMatForgetTouched(A);
   PetscCall(PetscCalloc1(c->nslots, &c->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
+/* The slots of several unknowns a point; present: [offsets][dof][dof], NULL: all. There must be no coefficient */
+static PetscErrorCode HJMatSetSlots(Mat A, const unsigned char *present)
+{
+  Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
+  HJCoefficients *c       = &hj->c;
+  const PetscInt  offsets = HJCoefficientsOffsets(c), size = c->dof * c->dof;
+  PetscInt        n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < c->nslots && hj->use; s++) PetscCall(VecDestroy(&hj->use[s].vec));
+  PetscCall(PetscFree(hj->use));
+  for (PetscInt e = 0; e < offsets * size; e++) n += !present || present[e];
+  c->nslots = n;
+  PetscCall(PetscCalloc1(n, &hj->use));
+  if (c->dof == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree(hj->entry));
+  PetscCall(PetscFree(hj->place));
+  PetscCall(PetscMalloc1(offsets * size, &hj->place));
+  PetscCall(PetscMalloc1(n, &hj->entry));
+  n = 0;
+  for (PetscInt e = 0; e < offsets * size; e++) hj->place[e] = !present || present[e] ? n++ : -1;
+  for (PetscInt e = 0; e < offsets * size; e++)
+    if (hj->place[e] >= 0) hj->entry[hj->place[e]] = (HJEntry){e / size, e % size / c->dof, e % c->dof};
+  c->entry = hj->entry;
+  c->place = hj->place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMatSetShapeOf(Mat A, HJShape shape, const unsigned char *present)
 {
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
   HJCoefficients *c  = &hj->c;
@@ -35,17 +63,42 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
     A->nonzerostate++;
   }
   c->dim     = hj->grid.dim;
+  c->dof     = hj->grid.dof;
   c->shape   = c->dim == 1 ? HJ_STAR : shape;
-  c->nslots  = HJShapeSlots(c->dim, c->shape);
   c->npoints = HJBoxSize(&hj->grid.owned);
+  PetscCall(HJMatSetSlots(A, present));
   PetscCall(PetscArrayzero(hj->hint, HJ_MAX_SLOTS));
-  for (PetscInt s = 0; s < c->nslots; s++) {
+  for (PetscInt o = 0; o < HJCoefficientsOffsets(c); o++) {
     PetscInt off[3];
 
-    HJSlotOffset(c, s, off);
-    hj->delta[s] = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
+    HJShapeOffset(c->dim, c->shape, o, off);
+    hj->delta[o] = (off[2] * hj->gwidth[1] + off[1]) * hj->gwidth[0] + off[0];
   }
+  PetscCall(PetscFree2(hj->row_columns, hj->row_values));
+  PetscCall(PetscMalloc2(HJCoefficientsOffsets(c) * c->dof, &hj->row_columns, HJCoefficientsOffsets(c) * c->dof, &hj->row_values));
   PetscCall(HJMatSetZero(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatSetShapeOf(A, shape, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
+{
+  Mat_HJStencil *hb = (Mat_HJStencil *)B->data;
+  unsigned char *present;
+  const PetscInt n = HJCoefficientsOffsets(&hb->c) * hb->c.dof * hb->c.dof;
+
+  PetscFunctionBegin;
+  if (hb->c.dof == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &present));
+  for (PetscInt e = 0; e < n; e++) present[e] = hb->place[e] >= 0;
+  PetscCall(HJMatSetShapeOf(A, hb->c.shape, present));
+  PetscCall(PetscFree(present));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,31 +116,46 @@ PetscErrorCode HJMatGetSlot(Mat A, const HJArrayOps *ops, PetscInt slot, PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatReshape(Mat A, HJShape shape)
+/* Arrays of other slots, which hold all that is not zero; present: as for HJMatSetSlots() */
+static PetscErrorCode HJMatMoveArrays(Mat A, HJShape shape, const unsigned char *present)
 {
-  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  Mat_HJStencil    *hj    = (Mat_HJStencil *)A->data;
+  HJEntry          *entry = hj->entry;
+  HJSlotUse        *use   = hj->use;
   const HJArrayOps *ops;
   HJCoefficients    old, *c;
-  size_t            bytes;
+  const size_t      bytes = (size_t)hj->c.npoints * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  if (hj->c.shape == shape || hj->c.dim == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
-  old      = *c;
-  bytes    = old.npoints * sizeof(PetscScalar);
-  c->value = NULL;
-  PetscCall(HJMatSetShape(A, shape));
-  PetscCall(HJMatAllocArrays(A, ops->backend->mtype, PETSC_FALSE));
-  PetscCall(ops->zero(c->value, c->nslots * bytes));
+  old       = *c;
+  c->value  = NULL;
+  hj->entry = NULL;
+  hj->use   = NULL;
+  PetscCall(HJMatSetShapeOf(A, shape, present));
+  PetscCall(HJMatExpandIn(A, ops));
+  PetscCall(HJMatGetIn(A, ops, &c));
   for (PetscInt s = 0; s < old.nslots; s++) {
-    PetscInt off[3], slot;
+    const PetscInt slot = HJSlotLike(&hj->c, &old, s);
 
-    HJSlotOffset(&old, s, off);
-    slot = HJSlotAt(&hj->c, off);
-    if (slot >= 0) PetscCall(ops->copy(c->value + slot * old.npoints, old.value + s * old.npoints, bytes));
+    if (slot < 0) continue;
+    PetscCall(ops->copy(c->value + slot * old.npoints, old.value + s * old.npoints, bytes));
+    hj->use[slot].touched = use[s].touched;
   }
   PetscCall(ops->free(&old.value));
+  PetscCall(PetscFree(entry));
+  PetscCall(PetscFree(use));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatReshape(Mat A, HJShape shape)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  if (hj->c.shape != shape && hj->c.dim > 1) PetscCall(HJMatMoveArrays(A, shape, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,6 +167,79 @@ static PetscBool HJCoefficientsAreZero(const HJCoefficients *c)
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) return PETSC_FALSE;
   while (i < n && c->rows[i] == 0.0) i++;
   return (PetscBool)(i == n);
+}
+
+PetscErrorCode HJMatAddSlots(Mat A)
+{
+  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
+
+  PetscFunctionBegin;
+  if (!c->entry || c->nslots == HJCoefficientsOffsets(c) * c->dof * c->dof) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJCoefficientsAreZero(c)) PetscCall(HJMatSetShape(A, c->shape));
+  else PetscCall(HJMatMoveArrays(A, c->shape, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetOneRow(Mat A, const PetscScalar row[])
+{
+  Mat_HJStencil  *hj   = (Mat_HJStencil *)A->data;
+  HJCoefficients *c    = &hj->c;
+  const PetscInt  size = c->dof * c->dof, n = HJCoefficientsOffsets(c) * size;
+  unsigned char  *present;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &present));
+  for (PetscInt e = 0; e < n; e++) present[e] = row[e] != 0.0 || (e < size && e % (c->dof + 1) == 0);
+  if (c->entry) PetscCall(HJMatSetShapeOf(A, c->shape, present));
+  else PetscCall(HJMatSetZero(A));
+  for (PetscInt s = 0; s < c->nslots; s++) c->rows[s] = row[HJSlotEntry(c, s)];
+  PetscCall(PetscFree(present));
+  if (!HJMatIsFinite(c->nslots, c->rows)) PetscCall(HJMatExpand(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several unknowns a point: which entries are not 0 at some point of some rank; those of the diagonal all are. Collective */
+static PetscErrorCode HJMatFindPresent(Mat A, unsigned char *present)
+{
+  const HJCoefficients *c    = &((Mat_HJStencil *)A->data)->c;
+  const PetscInt        size = c->dof * c->dof, n = HJCoefficientsOffsets(c) * size;
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < n; e++) {
+    const PetscInt slot = c->place[e];
+    PetscCount     p    = 0;
+
+    present[e] = e < size && e % (c->dof + 1) == 0;
+    if (present[e] || slot < 0) continue;
+    if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
+      const PetscScalar *a = c->value + HJSlotBegin(c, slot);
+
+      while (p < c->npoints && a[p] == 0.0) p++;
+      present[e] = p < c->npoints;
+    } else {
+      while (p < c->nrows && c->rows[p * c->nslots + slot] == 0.0) p++;
+      present[e] = p < c->nrows;
+    }
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, present, (PetscMPIInt)n, MPI_UNSIGNED_CHAR, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several unknowns a point: arrays of what is not zero everywhere. Collective */
+static PetscErrorCode HJMatDropSlots(Mat A)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  const PetscInt n  = HJCoefficientsOffsets(&hj->c) * hj->c.dof * hj->c.dof;
+  unsigned char *present;
+  PetscBool      same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &present));
+  PetscCall(HJMatFindPresent(A, present));
+  for (PetscInt e = 0; e < n; e++) same = (PetscBool)(same && present[e] == (hj->place[e] >= 0));
+  if (!same) PetscCall(HJMatMoveArrays(A, hj->c.shape, present));
+  PetscCall(PetscFree(present));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMatExpandIn(Mat A, const HJArrayOps *ops)
@@ -145,7 +286,7 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
   Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
   HJCoefficients *c;
   PetscScalar    *a;
-  PetscInt        off[3];
+  PetscInt        off[3], to;
   HJBox           keep;
 
   PetscFunctionBegin;
@@ -158,7 +299,8 @@ static PetscErrorCode HJMatTidySlot(Mat A, const HJArrayOps *ops, PetscInt slot)
   for (int d = 0; d < hj->layout.dim; d++) {
     if (hj->layout.periodic[d] && hj->layout.N[d] <= 2 && off[d]) off[d] = hj->layout.N[d] == 1 ? 0 : -1;
   }
-  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, HJSlotAt(c, off))));
+  to = HJSlotOfEntry(c, HJSlotAt(c, off), HJSlotRow(c, slot), HJSlotColumn(c, slot)); /* users got arrays where all have a slot */
+  PetscCall(ops->combine(c->npoints, 1.0, a, 1.0, c->value + HJSlotBegin(c, to)));
   PetscCall(ops->zero(a, c->npoints * sizeof(*a)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,8 +312,8 @@ static PetscErrorCode HJMatTidy(Mat A, const HJArrayOps *ops)
 
   PetscFunctionBegin;
   for (PetscInt s = 0; s < hj->c.nslots; s++)
-    if (hj->touched >> s & 1) PetscCall(HJMatTidySlot(A, ops, s));
-  hj->touched = 0;
+    if (hj->use[s].touched) PetscCall(HJMatTidySlot(A, ops, s));
+  HJMatForgetTouched(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,29 +372,83 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row on all ranks? Where they agree *same is true and row[] is it */
-static PetscErrorCode HJMatCompareRow(MPI_Comm comm, const HJCoefficients *c, unsigned int unknown, PetscBool *same, PetscScalar row[])
+/* One row on all ranks? mine: this one has row[], but for those that it does not know, has[]. Where they agree *same is true, and row[] is
+   it */
+static PetscErrorCode HJMatCompareRow(MPI_Comm comm, PetscInt n, PetscBool mine, const PetscBool has[], PetscScalar row[], PetscBool *same)
 {
-  PetscReal extreme[2 * HJ_MAX_SLOTS + 1];
-  PetscBool number = PETSC_TRUE; /* a maximum may pass over what is none */
+  PetscReal *extreme;
+  PetscBool  number = PETSC_TRUE; /* a maximum may pass over what is none */
 
   PetscFunctionBegin;
-  for (PetscInt s = 0; s < HJ_MAX_SLOTS; s++) {
-    const PetscBool has = (PetscBool)(c->nrows == 1 && s < c->nslots && !(unknown >> s & 1));
-
-    extreme[2 * s]     = has ? c->rows[s] : PETSC_MIN_REAL;
-    extreme[2 * s + 1] = has ? -c->rows[s] : PETSC_MIN_REAL;
+  PetscCall(PetscMalloc1(2 * n + 1, &extreme));
+  for (PetscInt s = 0; s < n; s++) {
+    extreme[2 * s]     = mine && has[s] ? row[s] : PETSC_MIN_REAL;
+    extreme[2 * s + 1] = mine && has[s] ? -row[s] : PETSC_MIN_REAL;
     number             = (PetscBool)(number && !PetscIsNanReal(extreme[2 * s]));
   }
-  extreme[2 * HJ_MAX_SLOTS] = c->nrows == 1 && number ? 0 : 1;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, extreme, 2 * HJ_MAX_SLOTS + 1, MPIU_REAL, MPIU_MAX, comm));
-  *same = (PetscBool)(extreme[2 * HJ_MAX_SLOTS] == 0);
-  for (PetscInt s = 0; s < c->nslots && *same; s++) {
-    const PetscBool has = (PetscBool)(extreme[2 * s] > PETSC_MIN_REAL || extreme[2 * s + 1] > PETSC_MIN_REAL);
+  extreme[2 * n] = mine && number ? 0 : 1;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, extreme, (PetscMPIInt)(2 * n + 1), MPIU_REAL, MPIU_MAX, comm));
+  *same = (PetscBool)(extreme[2 * n] == 0);
+  for (PetscInt s = 0; s < n && *same; s++) {
+    const PetscBool any = (PetscBool)(extreme[2 * s] > PETSC_MIN_REAL || extreme[2 * s + 1] > PETSC_MIN_REAL);
 
-    if (has && extreme[2 * s] != -extreme[2 * s + 1]) *same = PETSC_FALSE;
-    row[s] = has ? extreme[2 * s] : 0.0;
+    if (any && extreme[2 * s] != -extreme[2 * s + 1]) *same = PETSC_FALSE;
+    row[s] = any ? extreme[2 * s] : 0.0;
   }
+  PetscCall(PetscFree(extreme));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The one row of a dictionary, if it has no more, and that of the other ranks; unknown: a bit for each slot that it does not know */
+static PetscErrorCode HJMatCompareDictionary(MPI_Comm comm, const HJCoefficients *c, unsigned int unknown, PetscBool *same,
+                                             PetscScalar row[])
+{
+  PetscBool has[HJ_MAX_SLOTS];
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    has[s] = (PetscBool) !(unknown >> s & 1);
+    row[s] = c->rows[s];
+  }
+  PetscCall(HJMatCompareRow(comm, c->nslots, (PetscBool)(c->nrows == 1), has, row, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the array of a slot is one number where it leads inside the domain; *has is false where it leads nowhere */
+static PetscBool HJSlotIsOne(const HJCoefficients *c, PetscInt slot, const HJGrid *grid, PetscBool *has, PetscScalar *number)
+{
+  const HJBox        box = HJCoefficientsInside(c, slot, grid);
+  const PetscScalar *a   = c->value + HJSlotBegin(c, slot);
+
+  *number = 0.0;
+  *has    = (PetscBool)!HJBoxEmpty(&box);
+  if (*has) *number = a[HJBoxIndex(&grid->owned, box.lo[0], box.lo[1], box.lo[2])];
+  for (PetscInt k = box.lo[2]; k < box.hi[2]; k++) {
+    for (PetscInt j = box.lo[1]; j < box.hi[1]; j++) {
+      for (PetscInt i = box.lo[0]; i < box.hi[0]; i++)
+        if (a[HJBoxIndex(&grid->owned, i, j, k)] != *number) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+/* Several unknowns a point: arrays, the same on all ranks, become one row where that holds them. Collective */
+static PetscErrorCode HJMatTryOneRow(Mat A)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients *c  = &hj->c;
+  PetscScalar    *row;
+  PetscBool      *has, mine = PETSC_TRUE, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(c->nslots, &row, c->nslots, &has));
+  for (PetscInt s = 0; s < c->nslots && mine; s++) mine = HJSlotIsOne(c, s, &hj->grid, &has[s], &row[s]);
+  PetscCall(HJMatCompareRow(PetscObjectComm((PetscObject)A), c->nslots, mine, has, row, &same));
+  if (same && HJMatIsFinite(c->nslots, row)) {
+    PetscCall(HJMatSetZero(A));
+    PetscCall(PetscArraycpy(c->rows, row, c->nslots));
+  }
+  PetscCall(PetscFree2(row, has));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,13 +511,18 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
   PetscFunctionBegin;
   PetscCall(HJMatFindMemory(A, &ops));
   PetscCall(HJMatTidy(A, ops));
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS || merges) PetscCall(HJMatTryDictionary(A, ops, &unknown));
+  if (c->dof == 1 && (c->storage == HJ_COEFFICIENTS_ARRAYS || merges)) PetscCall(HJMatTryDictionary(A, ops, &unknown));
   if (c->storage != HJ_COEFFICIENTS_ARRAYS && !HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
   changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
   PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, comm));
-  if (any) PetscCall(HJMatExpandIn(A, ops));
-  else {
-    PetscCall(HJMatCompareRow(comm, c, unknown, &same, row));
+  if (any) {
+    PetscCall(HJMatExpandIn(A, ops));
+    if (c->dof > 1) {
+      PetscCall(HJMatDropSlots(A));
+      PetscCall(HJMatTryOneRow(A));
+    }
+  } else if (c->dof == 1) {
+    PetscCall(HJMatCompareDictionary(comm, c, unknown, &same, row));
     if (same) {
       PetscCall(HJMatSetZero(A));
       PetscCall(PetscArraycpy(c->rows, row, c->nslots));
@@ -361,6 +562,7 @@ PetscErrorCode HJMatCopyCoefficients(Mat from, Mat to)
     ops = &HJArraysHost;
     PetscCall(HJMatGetIn(from, ops, &cf));
   }
+  PetscCall(HJMatSetSlotsLike(to, from));
   PetscCall(HJMatFree(to));
   ct            = ops == &HJArraysHost ? &ht->c : &ht->d;
   ht->c.storage = cf->storage;

@@ -26,20 +26,25 @@ static PetscErrorCode HJMatUnfit(Mat A, PetscInt row, PetscInt column, const Pet
 
 PetscErrorCode HJMatFindPlace(Mat A, PetscInt row, PetscInt column, PetscBool zero, PetscMPIInt *owner, PetscInt *point, PetscInt *slot)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscInt       at[3], to[3], off[3];
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  const PetscInt dof = hj->layout.dof;
+  PetscInt       at[3], to[3], off[3], offset = -1;
   PetscBool      near;
 
   PetscFunctionBegin;
   *slot = -1;
   PetscCheck(row < A->rmap->N && column < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Row %" PetscInt_FMT ", column %" PetscInt_FMT ": the matrix has %" PetscInt_FMT " rows and columns", row, column, A->rmap->N);
-  *owner = HJLayoutLocate(&hj->layout, row, at);
-  *point = row - hj->layout.ranges[*owner];
-  (void)HJLayoutLocate(&hj->layout, column, to);
+  *owner = HJLayoutLocate(&hj->layout, row / dof, at);
+  *point = row / dof - hj->layout.ranges[*owner];
+  (void)HJLayoutLocate(&hj->layout, column / dof, to);
   near = HJLayoutOffset(&hj->layout, at, to, off);
-  if (near) *slot = HJSlotAt(&hj->c, off);
-  if (*slot < 0 && !zero && !hj->drop_unfit) PetscCall(HJMatUnfit(A, row, column, at, near));
+  if (near) offset = HJSlotAt(&hj->c, off);
+  if (offset < 0 && !zero && !hj->drop_unfit) PetscCall(HJMatUnfit(A, row, column, at, near));
+  *slot = HJSlotOfEntry(&hj->c, offset, row % dof, column % dof);
+  if (offset < 0 || *slot >= 0 || zero) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatAddSlots(A));
+  *slot = HJSlotOfEntry(&hj->c, offset, row % dof, column % dof);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +82,7 @@ PetscErrorCode MatSetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
   PetscFunctionBegin;
   PetscCall(HJMatExpand(A));
   for (PetscInt i = 0; i < m; i++) {
-    const PetscBool mine = (PetscBool)(rows[i] >= hj->layout.start && rows[i] < hj->layout.end);
+    const PetscBool mine = (PetscBool)(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend);
 
     if (rows[i] < 0) continue;
     for (PetscInt j = 0; j < n; j++) {
@@ -115,8 +120,8 @@ static PetscErrorCode HJMatSetMappedValues(Mat A, PetscInt m, const PetscInt row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The owned point of a ghosted local number, where all its neighbours are ghosted points at one place: the slots follow from differences
-   of numbers there */
+/* The owned point of a ghosted point's local number, where all its neighbours are ghosted points at one place: the offsets follow from
+   differences of numbers there */
 static PetscBool HJMatIsSimple(const Mat_HJStencil *hj, PetscInt local, PetscInt *point)
 {
   const PetscInt *w = hj->gwidth, *n = hj->grid.owned.hi;
@@ -127,11 +132,24 @@ static PetscBool HJMatIsSimple(const Mat_HJStencil *hj, PetscInt local, PetscInt
   return (PetscBool)(i >= b->lo[0] && i < b->hi[0] && j >= b->lo[1] && j < b->hi[1] && k >= b->lo[2] && k < b->hi[2]);
 }
 
+/* The offset of the shape from a simple point to another, the j-th of a row; -1: there is none */
+static inline PetscInt HJMatFindOffset(Mat_HJStencil *hj, PetscInt j, PetscInt delta)
+{
+  const PetscInt offsets = HJCoefficientsOffsets(&hj->c);
+  PetscInt       o       = j < HJ_MAX_SLOTS ? hj->hint[j] : 0;
+
+  if (hj->delta[o] != delta)
+    for (o = 0; o < offsets && hj->delta[o] != delta;) o++;
+  if (o == offsets) return -1;
+  if (j < HJ_MAX_SLOTS) hj->hint[j] = o;
+  return o;
+}
+
 PetscErrorCode MatSetValuesLocal_HJStencil(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
                                            const PetscScalar v[], InsertMode mode)
 {
-  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
-  HJCoefficients *c  = &hj->c;
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  const PetscInt dof = hj->layout.dof;
 
   PetscFunctionBegin;
   if (A->rmap->mapping != hj->ltog || A->cmap->mapping != hj->ltog || !v || hj->column_oriented) {
@@ -140,23 +158,97 @@ PetscErrorCode MatSetValuesLocal_HJStencil(Mat A, PetscInt m, const PetscInt row
   }
   PetscCall(HJMatExpand(A));
   for (PetscInt i = 0; i < m; i++) {
-    PetscInt point;
+    const PetscInt local = dof == 1 ? rows[i] : rows[i] / dof;
+    PetscInt       point;
 
     if (rows[i] < 0) continue;
-    if (!HJMatIsSimple(hj, rows[i], &point)) {
+    if (!HJMatIsSimple(hj, local, &point)) {
       PetscCall(HJMatSetMappedValues(A, 1, rows + i, n, columns, v + i * n, mode));
       continue;
     }
     for (PetscInt j = 0; j < n; j++) {
-      const PetscInt delta = columns[j] - rows[i];
-      PetscInt       s     = j < HJ_MAX_SLOTS ? hj->hint[j] : 0;
+      const PetscInt to = dof == 1 ? columns[j] : columns[j] / dof;
+      PetscInt       offset, s;
 
       if (columns[j] < 0) continue;
-      if (hj->delta[s] != delta)
-        for (s = 0; s < c->nslots && hj->delta[s] != delta;) s++;
-      if (s < c->nslots && j < HJ_MAX_SLOTS) hj->hint[j] = s;
-      if (s < c->nslots) HJMatPut(c, s, point, v[i * n + j], mode);
-      else PetscCall(HJMatSetMappedValues(A, 1, rows + i, 1, columns + j, v + i * n + j, mode));
+      offset = HJMatFindOffset(hj, j, to - local);
+      s      = HJSlotOfEntry(&hj->c, offset, rows[i] - local * dof, columns[j] - to * dof);
+      if (s >= 0) HJMatPut(&hj->c, s, point, v[i * n + j], mode);
+      else if (offset < 0 || v[i * n + j] != 0.0) PetscCall(HJMatSetMappedValues(A, 1, rows + i, 1, columns + j, v + i * n + j, mode));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of points by the numbers of the unknowns that these stand for */
+static PetscErrorCode HJMatSetUnblocked(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
+                                        const PetscScalar v[], InsertMode mode)
+{
+  const PetscInt dof = ((Mat_HJStencil *)A->data)->layout.dof;
+  PetscInt      *r, *c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(m * dof, &r, n * dof, &c));
+  for (PetscInt i = 0; i < m * dof; i++) r[i] = rows[i / dof] < 0 ? -1 : rows[i / dof] * dof + i % dof;
+  for (PetscInt j = 0; j < n * dof; j++) c[j] = columns[j / dof] < 0 ? -1 : columns[j / dof] * dof + j % dof;
+  PetscCall(HJMatSetMappedValues(A, m * dof, r, n * dof, c, v, mode));
+  PetscCall(PetscFree2(r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The block at v, whose rows are apart numbers from one another, for an offset of a point */
+static PetscErrorCode HJMatPutBlock(Mat A, PetscInt offset, PetscInt point, PetscInt apart, const PetscScalar v[], InsertMode mode)
+{
+  HJCoefficients *c   = &((Mat_HJStencil *)A->data)->c;
+  const PetscInt  dof = c->dof, first = offset * dof * dof;
+  PetscBool       fits = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dof; i++) {
+    for (PetscInt j = 0; j < dof; j++) fits = (PetscBool)(fits && (c->place[first + i * dof + j] >= 0 || v[i * apart + j] == 0.0));
+  }
+  if (!fits) PetscCall(HJMatAddSlots(A));
+  for (PetscInt i = 0; i < dof; i++) {
+    for (PetscInt j = 0; j < dof; j++) {
+      const PetscInt slot = c->place[first + i * dof + j];
+
+      if (slot >= 0) HJMatPut(c, slot, point, v[i * apart + j], mode);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSetValuesBlockedLocal_HJStencil(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt columns[],
+                                                  const PetscScalar v[], InsertMode mode)
+{
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  const PetscInt dof = hj->layout.dof;
+
+  PetscFunctionBegin;
+  if (A->rmap->mapping != hj->ltog || A->cmap->mapping != hj->ltog || !v || hj->column_oriented || !hj->c.entry) {
+    PetscCall(HJMatSetUnblocked(A, m, rows, n, columns, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMatExpand(A));
+  for (PetscInt i = 0; i < m; i++) {
+    PetscInt point;
+
+    if (rows[i] < 0) continue;
+    if (!HJMatIsSimple(hj, rows[i], &point)) {
+      PetscCall(HJMatSetUnblocked(A, 1, rows + i, n, columns, v + i * dof * n * dof, mode));
+      continue;
+    }
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscScalar *block  = v + (i * dof * n + j) * dof;
+      const PetscInt     offset = columns[j] < 0 ? -1 : HJMatFindOffset(hj, j, columns[j] - rows[i]);
+
+      if (columns[j] < 0) continue;
+      if (offset >= 0) PetscCall(HJMatPutBlock(A, offset, point, n * dof, block, mode));
+      for (PetscInt e = 0; e < dof * dof && offset < 0; e++) {
+        const PetscInt row = rows[i] * dof + e / dof, column = columns[j] * dof + e % dof;
+
+        PetscCall(HJMatSetMappedValues(A, 1, &row, 1, &column, block + e / dof * n * dof + e % dof, mode));
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -170,9 +262,9 @@ PetscErrorCode MatGetValues_HJStencil(Mat A, PetscInt m, const PetscInt rows[], 
   PetscCall(HJMatGetHost(A));
   for (PetscInt i = 0; i < m; i++) {
     if (rows[i] < 0) continue;
-    PetscCheck(rows[i] >= hj->layout.start && rows[i] < hj->layout.end, PETSC_COMM_SELF, PETSC_ERR_SUP,
+    PetscCheck(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "Row %" PetscInt_FMT " is another rank's; MatGetValues() gives this rank's rows, %" PetscInt_FMT " to %" PetscInt_FMT,
-               rows[i], hj->layout.start, hj->layout.end - 1);
+               rows[i], A->rmap->rstart, A->rmap->rend - 1);
     for (PetscInt j = 0; j < n; j++) {
       PetscMPIInt owner;
       PetscInt    point, slot;
@@ -192,11 +284,11 @@ static PetscErrorCode HJMatSortStash(const HJLayout *l, PetscInt n, const HJEntr
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(first, l->size + 1));
-  for (PetscInt e = 0; e < n; e++) first[HJLayoutLocate(l, in[e].row, at) + 1]++;
+  for (PetscInt e = 0; e < n; e++) first[HJLayoutLocate(l, in[e].row / l->dof, at) + 1]++;
   for (PetscMPIInt r = 0; r < l->size; r++) first[r + 1] += first[r];
   PetscCall(PetscMalloc1(l->size, &next));
   PetscCall(PetscArraycpy(next, first, l->size));
-  for (PetscInt e = 0; e < n; e++) out[next[HJLayoutLocate(l, in[e].row, at)]++] = in[e];
+  for (PetscInt e = 0; e < n; e++) out[next[HJLayoutLocate(l, in[e].row / l->dof, at)]++] = in[e];
   PetscCall(PetscFree(next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -117,11 +117,11 @@ static void HJCOORowInit(const Mat_HJStencil *hj, HJCOORow *r)
 
   memset(r, 0, sizeof(*r));
   r->row    = -2;
-  r->nslots = hj->c.nslots;
+  r->nslots = HJCoefficientsOffsets(&hj->c);
   for (PetscInt s = 0; s < r->nslots; s++) {
     PetscInt off[3];
 
-    HJSlotOffset(&hj->c, s, off);
+    HJShapeOffset(hj->c.dim, hj->c.shape, s, off);
     r->delta[s] = (off[2] * n[1] + off[1]) * n[0] + off[0];
   }
 }
@@ -198,7 +198,7 @@ static PetscErrorCode HJCOOFind(Mat A, const PetscInt i[], const PetscInt j[], H
   HJCOORowInit(hj, &r);
   coo->nremote = 0;
   for (PetscCount e = 0; e < coo->n && !s->twice; e++) {
-    const PetscBool mine  = (PetscBool)(i[e] >= hj->layout.start && i[e] < hj->layout.end);
+    const PetscBool mine  = (PetscBool)(hj->c.dof == 1 && i[e] >= hj->layout.start && i[e] < hj->layout.end);
     PetscMPIInt     owner = rank;
     PetscInt        point = i[e] - hj->layout.start, slot = -1;
 
@@ -235,7 +235,7 @@ static PetscErrorCode HJCOOFindHost(Mat A, const PetscInt i[], const PetscInt j[
   PetscFunctionBegin;
   coo->ops = &HJArraysHost;
   for (PetscCount e = 0; e < coo->n; e++) {
-    if (i[e] >= 0 && (i[e] < hj->layout.start || i[e] >= hj->layout.end)) nremote++;
+    if (i[e] >= 0 && (i[e] < A->rmap->rstart || i[e] >= A->rmap->rend)) nremote++;
   }
   PetscCall(HJCOOAllocRemote(coo, nremote, s));
   if (places / HJ_COO_SPARSE <= coo->n) {
@@ -368,6 +368,7 @@ PetscErrorCode MatSetPreallocationCOO_HJStencil(Mat A, PetscCount n, PetscInt i[
   PetscCall(HJCOODestroy(&hj->coo));
   PetscCall(PetscNew(&hj->coo));
   hj->coo->n = n;
+  PetscCall(HJMatAddSlots(A));
   PetscCall(PetscMemzero(&s, sizeof(s)));
   PetscCall(HJCOOFindAll(A, i, j, &s));
   PetscCall(HJCOOSetRemote(A, (PetscInt)hj->coo->nremote, s.nodes));
@@ -431,10 +432,14 @@ PetscErrorCode MatSetValuesCOO_HJStencil(Mat A, const PetscScalar v[], InsertMod
   PetscCheck(coo && coo->ops, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "Call MatSetPreallocationCOO() before MatSetValuesCOO(), and again after the stencil has changed between star and box");
   PetscCall(HJMatCheckArrays(A));
+  if (hj->c.nslots != coo->list.nslots) { /* those that were zero everywhere have gone */
+    if (mode == INSERT_VALUES) PetscCall(HJMatSetZero(A));
+    PetscCall(HJMatAddSlots(A));
+  }
   PetscCall(HJMatGetHome(A, &ops, &c));
   if (mode == INSERT_VALUES) {
     PetscCall(HJMatAllocArrays(A, ops->backend->mtype, PETSC_FALSE));
-    hj->touched = 0;
+    HJMatForgetTouched(A);
   } else PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJCOOMove(coo, ops));
   PetscCall(HJCOOGetEntries(coo, hj->device, v, &entries, &copied));

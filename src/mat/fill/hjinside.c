@@ -6,43 +6,35 @@
 #include "mat/base/hjmat.h"
 #include "operator/hjknown.h"
 
-/* Lines of an array over the owned points of one grid that lie in the box, into one over the other's */
-static void HJInsideCopy(const HJGrid *grid, const HJBox *box, size_t size, const char *from, char *to)
-{
-  const size_t bytes = (size_t)HJBoxWidth(box, 0) * size;
-
-  for (PetscInt k = box->lo[2]; k < box->hi[2]; k++) {
-    for (PetscInt j = box->lo[1]; j < box->hi[1]; j++, to += bytes)
-      memcpy(to, from + (size_t)HJBoxIndex(&grid->owned, box->lo[0], j, k) * size, bytes);
-  }
-}
-
 /* A dictionary stays one, of fewer rows */
-static PetscErrorCode HJInsideFillRows(const HJGrid *grid, const HJCoefficients *from, const HJBox *box, Mat B)
+static PetscErrorCode HJInsideFillRows(const HJArrayOps *ops, const HJGrid *grid, const HJCoefficients *from, const HJBox *box, Mat B)
 {
-  HJCoefficients *c = &((Mat_HJStencil *)B->data)->c;
+  Mat_HJStencil  *hj = (Mat_HJStencil *)B->data;
+  HJCoefficients *to = ops == &HJArraysHost ? &hj->c : &hj->d;
 
   PetscFunctionBegin;
   PetscCall(HJMatFree(B));
-  c->storage = HJ_COEFFICIENTS_DICTIONARY;
-  c->nrows   = from->nrows;
-  PetscCall(PetscMalloc1(from->nrows * from->nslots, &c->rows));
-  PetscCall(PetscArraycpy(c->rows, from->rows, from->nrows * from->nslots));
-  PetscCall(PetscMalloc1(c->npoints, &c->index));
-  HJInsideCopy(grid, box, 1, (const char *)from->index, (char *)c->index);
+  hj->c.storage = HJ_COEFFICIENTS_DICTIONARY;
+  hj->c.nrows   = from->nrows;
+  PetscCall(PetscMalloc1(from->nrows * from->nslots, &hj->c.rows));
+  PetscCall(PetscArraycpy(hj->c.rows, from->rows, from->nrows * from->nslots));
+  PetscCall((*ops->alloc)((size_t)hj->c.npoints, &to->index));
+  PetscCall((*ops->part)(1, box, &grid->owned, from->index, box, to->index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJInsideFillArrays(const HJGrid *grid, const HJCoefficients *from, const HJBox *box, Mat B)
+static PetscErrorCode HJInsideFillArrays(const HJArrayOps *ops, const HJGrid *grid, const HJCoefficients *from, const HJBox *box, Mat B)
 {
-  HJCoefficients *c = &((Mat_HJStencil *)B->data)->c;
+  Mat_HJStencil  *hj = (Mat_HJStencil *)B->data;
+  HJCoefficients *to = ops == &HJArraysHost ? &hj->c : &hj->d;
 
   PetscFunctionBegin;
-  PetscCall(HJMatAllocArrays(B, PETSC_MEMTYPE_HOST, PETSC_FALSE));
-  for (PetscInt s = 0; s < c->nslots; s++)
-    HJInsideCopy(grid, box, sizeof(PetscScalar), (const char *)(from->value + HJSlotBegin(from, s)),
-                 (char *)(c->value + HJSlotBegin(c, s)));
-  ((Mat_HJStencil *)B->data)->touched = (1u << c->nslots) - 1; /* what leads out is set to 0 */
+  PetscCall(HJMatAllocArrays(B, ops->backend->mtype, PETSC_FALSE));
+  for (PetscInt s = 0; s < to->nslots; s++) {
+    PetscCall(
+      (*ops->part)(sizeof(PetscScalar), box, &grid->owned, from->value + HJSlotBegin(from, s), box, to->value + HJSlotBegin(to, s)));
+    hj->use[s].touched = PETSC_TRUE; /* what leads out is set to 0 */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,17 +53,19 @@ static PetscErrorCode HJInsideCreate(Mat A, const HJKnown *known, DM inner, Mat 
 
 PetscErrorCode HJMatCreateInside(Mat A, const HJKnown *known, DM inner, Mat *B)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscBool      set, flag;
+  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *c;
+  PetscBool         set, flag;
 
   PetscFunctionBegin;
-  PetscCall(HJMatGetHost(A));
+  PetscCall(HJMatGetHome(A, &ops, &c));
   if (!*B) PetscCall(HJInsideCreate(A, known, inner, B));
   PetscCall(HJMatFree(*B));
   if (((Mat_HJStencil *)(*B)->data)->c.shape != hj->c.shape) PetscCall(HJMatSetShape(*B, hj->c.shape));
-  if (hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJInsideFillArrays(&hj->grid, &hj->c, &known->inside, *B));
-  else PetscCall(HJInsideFillRows(&hj->grid, &hj->c, &known->inside, *B));
-  PetscCall(HJMatTouchedHost(*B));
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJInsideFillArrays(ops, &hj->grid, c, &known->inside, *B));
+  else PetscCall(HJInsideFillRows(ops, &hj->grid, c, &known->inside, *B));
+  PetscCall(HJMatTouched(*B, ops));
   PetscCall(HJMatChooseAnew(*B));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));

@@ -22,39 +22,98 @@ static PetscErrorCode HJMatFindSlot(Mat A, PetscInt di, PetscInt dj, PetscInt dk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
+/* The slot of an entry of the blocks of an offset; all entries have one from now on */
+static PetscErrorCode HJMatFindEntry(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt row, PetscInt column, PetscInt *slot)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatFindSlot(A, di, dj, dk, slot));
+  PetscCheck(row >= 0 && row < hj->c.dof && column >= 0 && column < hj->c.dof, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "Entry %" PetscInt_FMT ",%" PetscInt_FMT " of a block: a point has %" PetscInt_FMT " unknowns", row, column, hj->c.dof);
+  PetscCall(HJMatAddSlots(A));
+  *slot = HJSlotOfEntry(&hj->c, *slot, row, column);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of offsets are for one unknown a point */
+static PetscErrorCode HJMatCheckOne(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetUp(A));
+  PetscCheck(((Mat_HJStencil *)A->data)->c.dof == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "The matrix has %" PetscInt_FMT " unknowns a point, and an array for each entry of an offset's blocks; use "
+             "MatHJStencilGetArrayDOF()",
+             ((Mat_HJStencil *)A->data)->c.dof);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An array with the global numbers of this rank's points as indices */
+static PetscErrorCode HJMatGetIndexed(Mat A, Vec v, PetscBool restore, void *array)
+{
+  const Mat_HJStencil *hj = (const Mat_HJStencil *)A->data;
+  const PetscInt      *n  = hj->grid.owned.hi;
+  PetscInt             lo[3];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) lo[d] = hj->layout.lo[d] + hj->layout.offset[d];
+  if (hj->c.dim == 1) PetscCall((restore ? VecRestoreArray1d : VecGetArray1d)(v, n[0], lo[0], (PetscScalar **)array));
+  else if (hj->c.dim == 2) PetscCall((restore ? VecRestoreArray2d : VecGetArray2d)(v, n[1], n[0], lo[1], lo[0], (PetscScalar ***)array));
+  else PetscCall((restore ? VecRestoreArray3d : VecGetArray3d)(v, n[2], n[1], n[0], lo[2], lo[1], lo[0], (PetscScalar ****)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilGetArrayDOF_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt row, PetscInt column,
+                                                        void *array)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
   PetscInt       s;
 
   PetscFunctionBegin;
-  PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(!hj->array[s], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCall(HJMatFindEntry(A, di, dj, dk, row, column, &s));
+  PetscCheck(!hj->use[s].vec, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is in use; call MatHJStencilRestoreArray() first",
              di, dj, dk);
   PetscCall(HJMatCheckCheckedOut(A));
   PetscCall(HJMatExpand(A));
-  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + HJSlotBegin(&hj->c, s), &hj->array[s]));
-  PetscCall(DMDAVecGetArray(hj->da, hj->array[s], array));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)hj->c.npoints, hj->c.value + HJSlotBegin(&hj->c, s), &hj->use[s].vec));
+  PetscCall(HJMatGetIndexed(A, hj->use[s].vec, PETSC_FALSE, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilRestoreArrayDOF_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt row, PetscInt column,
+                                                            void *array)
+{
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscInt       s;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatFindEntry(A, di, dj, dk, row, column, &s));
+  PetscCheck(hj->use[s].vec, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is not in use; call MatHJStencilGetArray() first",
+             di, dj, dk);
+  PetscCall(HJMatGetIndexed(A, hj->use[s].vec, PETSC_TRUE, array));
+  PetscCall(VecDestroy(&hj->use[s].vec));
+  PetscCall(HJMatTouchedHost(A));
+  hj->use[s].touched = PETSC_TRUE;
+  A->assembled       = PETSC_FALSE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatHJStencilGetArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMatCheckOne(A));
+  PetscCall(MatHJStencilGetArrayDOF_HJStencil(A, di, dj, dk, 0, 0, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatHJStencilRestoreArray_HJStencil(Mat A, PetscInt di, PetscInt dj, PetscInt dk, void *array)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscInt       s;
-
   PetscFunctionBegin;
-  PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(hj->array[s], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
-             "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is not in use; call MatHJStencilGetArray() first",
-             di, dj, dk);
-  PetscCall(DMDAVecRestoreArray(hj->da, hj->array[s], array));
-  PetscCall(VecDestroy(&hj->array[s]));
-  PetscCall(HJMatTouchedHost(A));
-  hj->touched |= 1u << s;
-  A->assembled = PETSC_FALSE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(HJMatCheckOne(A));
+  PetscCall(MatHJStencilRestoreArrayDOF_HJStencil(A, di, dj, dk, 0, 0, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,16 +126,17 @@ static PetscErrorCode MatHJStencilGetArrayAndMemType_HJStencil(Mat A, PetscInt d
   PetscInt          s;
 
   PetscFunctionBegin;
+  PetscCall(HJMatCheckOne(A));
   PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(!(hj->checked_out >> s & 1), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(!hj->use[s].checked_out, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              " is in use; call MatHJStencilRestoreArrayAndMemType() first",
              di, dj, dk);
   PetscCall(HJMatCheckGiven(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
-  hj->checked_out |= 1u << s;
-  *array = c->value + HJSlotBegin(c, s);
+  hj->use[s].checked_out = PETSC_TRUE;
+  *array                 = c->value + HJSlotBegin(c, s);
   if (mtype) *mtype = ops->backend->mtype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,16 +150,16 @@ static PetscErrorCode MatHJStencilRestoreArrayAndMemType_HJStencil(Mat A, PetscI
 
   PetscFunctionBegin;
   PetscCall(HJMatFindSlot(A, di, dj, dk, &s));
-  PetscCheck(hj->checked_out >> s & 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+  PetscCheck(hj->use[s].checked_out, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "The array of offset %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
              " is not in use; call MatHJStencilGetArrayAndMemType() first",
              di, dj, dk);
   PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatTouched(A, ops));
-  hj->checked_out &= ~(1u << s);
-  hj->touched |= 1u << s;
-  *array       = NULL;
-  A->assembled = PETSC_FALSE;
+  hj->use[s].checked_out = PETSC_FALSE;
+  hj->use[s].touched     = PETSC_TRUE;
+  *array                 = NULL;
+  A->assembled           = PETSC_FALSE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,28 +167,30 @@ static PetscErrorCode MatHJStencilRestoreArrayAndMemType_HJStencil(Mat A, PetscI
 static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatStencil offsets[], const PetscScalar values[])
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  PetscScalar    row[HJ_MAX_SLOTS];
-  PetscInt       s;
+  PetscInt       s, size;
+  PetscScalar   *row;
 
   PetscFunctionBegin;
   PetscCheck(n >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "number of entries %" PetscInt_FMT " must not be negative",
              n);
   PetscCall(MatSetUp(A));
-  PetscCall(PetscArrayzero(row, HJ_MAX_SLOTS));
+  size = hj->c.dof * hj->c.dof;
+  PetscCall(PetscCalloc1(HJCoefficientsOffsets(&hj->c) * size, &row));
   for (PetscInt e = 0; e < n; e++) {
-    PetscInt off[3] = {offsets[e].i, hj->grid.dim > 1 ? offsets[e].j : 0, hj->grid.dim > 2 ? offsets[e].k : 0};
+    PetscBool zero   = PETSC_TRUE;
+    PetscInt  off[3] = {offsets[e].i, hj->grid.dim > 1 ? offsets[e].j : 0, hj->grid.dim > 2 ? offsets[e].k : 0};
 
     for (int d = 0; d < hj->layout.dim; d++) {
       if (hj->layout.periodic[d] && hj->layout.N[d] <= 2 && PetscAbsInt(off[d]) == 1) off[d] = hj->layout.N[d] == 1 ? 0 : -1;
     }
-    if (values[e] == 0.0) continue;
+    for (PetscInt i = 0; i < size; i++) zero = (PetscBool)(zero && values[e * size + i] == 0.0);
+    if (zero) continue;
     PetscCall(HJMatFindSlot(A, off[0], off[1], off[2], &s));
-    row[s] += values[e];
+    for (PetscInt i = 0; i < size; i++) row[s * size + i] += values[e * size + i];
   }
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJMatSetZero(A));
-  PetscCall(PetscArraycpy(hj->c.rows, row, hj->c.nslots));
-  if (!HJMatIsFinite(hj->c.nslots, row)) PetscCall(HJMatExpand(A));
+  PetscCall(HJMatSetOneRow(A, row));
+  PetscCall(PetscFree(row));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,6 +247,8 @@ PetscErrorCode HJMatComposeSetValues(Mat A, PetscBool on)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArray_C", on ? MatHJStencilGetArray_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilRestoreArray_C", on ? MatHJStencilRestoreArray_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArrayDOF_C", on ? MatHJStencilGetArrayDOF_HJStencil : NULL));
+  PetscCall(PetscObjectComposeFunction(o, "MatHJStencilRestoreArrayDOF_C", on ? MatHJStencilRestoreArrayDOF_HJStencil : NULL));
   PetscCall(PetscObjectComposeFunction(o, "MatHJStencilGetArrayAndMemType_C", on ? MatHJStencilGetArrayAndMemType_HJStencil : NULL));
   PetscCall(
     PetscObjectComposeFunction(o, "MatHJStencilRestoreArrayAndMemType_C", on ? MatHJStencilRestoreArrayAndMemType_HJStencil : NULL));
@@ -274,6 +338,75 @@ PetscErrorCode MatHJStencilRestoreArray(Mat A, PetscInt di, PetscInt dj, PetscIn
 }
 
 /*@C
+   MatHJStencilGetArrayDOF - Gives the coefficients of one entry of the blocks of one offset of a `MATHJSTENCIL` with several unknowns a
+   point, to read or to fill
+
+   Not Collective
+
+   Input Parameters:
++  A      - the matrix, which must be `MATHJSTENCIL`
+.  di     - offset of the column's grid point from the row's in x, -1, 0 or 1
+.  dj     - the same in y, 0 in 1D
+.  dk     - the same in z, 0 in 1D and 2D
+.  row    - component of the row, from 0 on
+-  column - component of the column
+
+   Output Parameter:
+.  array - address of a `PetscScalar *`, `**` or `***` (1D, 2D, 3D), indexed as by `DMDAVecGetArray()` of a vector with one degree of
+           freedom: `array[k][j][i]` with the global numbers of this rank's points is the coefficient in that point's row
+
+   Level: intermediate
+
+   Notes:
+   Call `MatHJStencilRestoreArrayDOF()` afterwards, and when all arrays are filled `MatAssemblyBegin()` and `MatAssemblyEnd()`. What is
+   written where the offset leads outside the domain is ignored.
+
+   Arrays that nobody writes to are zero and take no memory; after the assembly those that are zero everywhere are no longer there.
+
+.seealso: `MATHJSTENCIL`, `MatHJStencilRestoreArrayDOF()`, `MatHJStencilGetArray()`, `MatHJStencilSetRow()`, `DMDAVecGetArrayDOF()`
+@*/
+PetscErrorCode MatHJStencilGetArrayDOF(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt row, PetscInt column, void *array)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 7);
+  PetscUseMethod(A, "MatHJStencilGetArrayDOF_C", (Mat, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, void *),
+                 (A, di, dj, dk, row, column, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   MatHJStencilRestoreArrayDOF - Gives back what `MatHJStencilGetArrayDOF()` gave
+
+   Not Collective
+
+   Input Parameters:
++  A      - the matrix, which must be `MATHJSTENCIL`
+.  di     - offset of the column's grid point from the row's in x, -1, 0 or 1
+.  dj     - the same in y, 0 in 1D
+.  dk     - the same in z, 0 in 1D and 2D
+.  row    - component of the row, from 0 on
+.  column - component of the column
+-  array  - address of what `MatHJStencilGetArrayDOF()` gave
+
+   Level: intermediate
+
+   Note:
+   The matrix must be assembled before it is used: `MatAssemblyBegin()`, `MatAssemblyEnd()`.
+
+.seealso: `MATHJSTENCIL`, `MatHJStencilGetArrayDOF()`, `MatAssemblyBegin()`, `MatAssemblyEnd()`
+@*/
+PetscErrorCode MatHJStencilRestoreArrayDOF(Mat A, PetscInt di, PetscInt dj, PetscInt dk, PetscInt row, PetscInt column, void *array)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  HJCheckPointer(array, 7);
+  PetscUseMethod(A, "MatHJStencilRestoreArrayDOF_C", (Mat, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, void *),
+                 (A, di, dj, dk, row, column, array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
    MatHJStencilGetArrayAndMemType - Gives the coefficients of one offset of a `MATHJSTENCIL` in the memory where the matrix lives
 
    Not Collective
@@ -348,7 +481,8 @@ PetscErrorCode MatHJStencilRestoreArrayAndMemType(Mat A, PetscInt di, PetscInt d
 .  n       - number of entries
 .  offsets - [n] offsets of the columns' grid points from the row's, -1, 0 or 1 in `i`, `j` (0 in 1D) and `k` (0 in 1D and 2D); `c` is
              not read
--  values  - [n] coefficients; those of equal offsets are added
+-  values  - [n] coefficients, or where a point has several unknowns [n] blocks of coefficients, row by row; those of equal offsets are
+             added
 
    Level: intermediate
 

@@ -71,11 +71,18 @@ static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
   const HJArrayOps *ops = &HJArraysHost;
   HJCoefficients   *c;
   HJVecArray        a;
+  PetscScalar      *work, *to;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ_WRITE, d, NULL, &a));
-  PetscCall(HJMatGetSlot(A, ops, 0, a.used));
+  PetscCall(HJComponentAlloc(ops, c, c->npoints, &work));
+  to = work ? work : a.used;
+  for (PetscInt l = 0; l < c->dof; l++) {
+    PetscCall(HJMatGetSlot(A, ops, HJSlotOfEntry(c, 0, l, l), to));
+    HJComponentPut(c->dof, l, c->npoints, to, a.used);
+  }
+  PetscCall(HJComponentFree(ops, &work));
   PetscCall(HJVecClose(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,11 +136,13 @@ static PetscErrorCode MatShift_HJStencil(Mat A, PetscScalar s)
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
   PetscCall(HJMatGetHome(A, &ops, &c));
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
-    PetscCall(ops->combine(c->npoints, s, NULL, 1.0, c->value));
-    PetscCall(HJMatTouched(A, ops));
+  for (PetscInt l = 0; l < c->dof; l++) {
+    const PetscInt slot = HJSlotOfEntry(c, 0, l, l);
+
+    if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->combine(c->npoints, s, NULL, 1.0, c->value + HJSlotBegin(c, slot)));
+    for (PetscInt r = 0; r < c->nrows; r++) c->rows[r * c->nslots + slot] += s;
   }
-  for (PetscInt r = 0; r < c->nrows; r++) c->rows[r * c->nslots] += s;
+  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJMatTouched(A, ops));
   PetscCall(HJMatChangedRows(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,6 +152,7 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
   const HJArrayOps *ops = &HJArraysHost;
   HJCoefficients   *c;
   HJVecArray        a;
+  PetscScalar      *work;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckSetUp(A));
@@ -150,7 +160,11 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
   PetscCall(HJMatGetWith(A, d, NULL, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, d, NULL, &a));
-  PetscCall(ops->combine(c->npoints, 1.0, a.used, mode == ADD_VALUES ? 1.0 : 0.0, c->value));
+  PetscCall(HJComponentAlloc(ops, c, c->npoints, &work));
+  for (PetscInt l = 0; l < c->dof; l++)
+    PetscCall(ops->combine(c->npoints, 1.0, HJComponentGet(c->dof, l, c->npoints, a.used, work), mode == ADD_VALUES ? 1.0 : 0.0,
+                           c->value + HJSlotBegin(c, HJSlotOfEntry(c, 0, l, l))));
+  PetscCall(HJComponentFree(ops, &work));
   PetscCall(HJVecClose(&a));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,7 +174,7 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
 static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoefficients *c, Vec right)
 {
   const PetscScalar *ghost;
-  PetscScalar       *factor;
+  PetscScalar       *factor, *work[2];
   HJProducts        *products;
   HJVecArray         r;
 
@@ -169,15 +183,43 @@ static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoeffici
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, right, NULL, &r));
   PetscCall(HJGhostsGet(&products->ghosts, r.used, &ghost));
   PetscCall(ops->alloc((size_t)c->npoints * sizeof(*factor), &factor));
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
+  PetscCall(HJComponentAlloc(ops, c, c->npoints, &work[0]));
+  PetscCall(HJComponentAlloc(ops, c, products->ghosts.shell.size, &work[1]));
+  for (PetscInt l = 0; l < c->dof; l++) {
+    const PetscScalar *own = HJComponentGet(c->dof, l, c->npoints, r.used, work[0]);
+    const PetscScalar *out = HJComponentGet(c->dof, l, products->ghosts.shell.size, ghost, work[1]);
 
-    HJSlotOffset(c, s, off);
-    PetscCall(ops->shifted(&products->ghosts.shell, off, r.used, ghost, factor));
-    PetscCall(ops->multiply(c->npoints, factor, c->value + HJSlotBegin(c, s)));
+    for (PetscInt s = 0; s < c->nslots; s++) {
+      PetscInt off[3];
+
+      if (HJSlotColumn(c, s) != l) continue;
+      HJSlotOffset(c, s, off);
+      PetscCall(ops->shifted(&products->ghosts.shell, off, own, out, factor));
+      PetscCall(ops->multiply(c->npoints, factor, c->value + HJSlotBegin(c, s)));
+    }
   }
+  for (int i = 0; i < 2; i++) PetscCall(HJComponentFree(ops, &work[i]));
   PetscCall(ops->free(&factor));
   PetscCall(HJVecClose(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMatScaleRows(const HJArrayOps *ops, HJCoefficients *c, Vec left)
+{
+  PetscScalar *work;
+  HJVecArray   a;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &a));
+  PetscCall(HJComponentAlloc(ops, c, c->npoints, &work));
+  for (PetscInt l = 0; l < c->dof; l++) {
+    const PetscScalar *factor = HJComponentGet(c->dof, l, c->npoints, a.used, work);
+
+    for (PetscInt s = 0; s < c->nslots; s++)
+      if (HJSlotRow(c, s) == l) PetscCall(ops->multiply(c->npoints, factor, c->value + HJSlotBegin(c, s)));
+  }
+  PetscCall(HJComponentFree(ops, &work));
+  PetscCall(HJVecClose(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,7 +227,6 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 {
   const HJArrayOps *ops = &HJArraysHost;
   HJCoefficients   *c;
-  HJVecArray        l;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
@@ -193,11 +234,7 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
   PetscCall(HJMatGetWith(A, left ? left : right, right, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
   if (right) PetscCall(HJMatScaleColumns(A, ops, c, right));
-  if (left) {
-    PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &l));
-    for (PetscInt s = 0; s < c->nslots; s++) PetscCall(ops->multiply(c->npoints, l.used, c->value + HJSlotBegin(c, s)));
-    PetscCall(HJVecClose(&l));
-  }
+  if (left) PetscCall(HJMatScaleRows(ops, c, left));
   PetscCall(HJMatChoose(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,7 +243,7 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 static PetscErrorCode HJMatSameGrid(Mat A, Mat B, PetscBool *same)
 {
   const HJGrid *a = &((Mat_HJStencil *)A->data)->grid, *b = &((Mat_HJStencil *)B->data)->grid;
-  PetscMPIInt   mine = a->dim == b->dim, all;
+  PetscMPIInt   mine = a->dim == b->dim && a->dof == b->dof, all;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++)
@@ -215,15 +252,6 @@ static PetscErrorCode HJMatSameGrid(Mat A, Mat B, PetscBool *same)
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   *same = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The slot of Y's stencil with the offset of X's */
-static PetscInt HJMatSlotOf(const HJCoefficients *y, const HJCoefficients *x, PetscInt slot)
-{
-  PetscInt off[3];
-
-  HJSlotOffset(x, slot, off);
-  return HJSlotAt(y, off);
 }
 
 static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructure str)
@@ -240,9 +268,11 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
   PetscCheck(same, PetscObjectComm((PetscObject)Y), PETSC_ERR_ARG_INCOMP,
              "The two matrices lie on different grids, or are distributed in different ways; convert both to AIJ with MatConvert()");
   if (cx->shape == HJ_BOX) PetscCall(HJMatReshape(Y, HJ_BOX));
+  for (PetscInt s = 0; s < cx->nslots; s++)
+    if (HJSlotLike(&hy->c, cx, s) < 0) PetscCall(HJMatAddSlots(Y));
   PetscCall(HJMatGetHome(Y, &ops, &cy));
   if (cx->storage == HJ_COEFFICIENTS_ROW && cy->storage == HJ_COEFFICIENTS_ROW) {
-    for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJMatSlotOf(cy, cx, s)] += a * cx->rows[s];
+    for (PetscInt s = 0; s < cx->nslots; s++) cy->rows[HJSlotLike(cy, cx, s)] += a * cx->rows[s];
     hy->symmetric = PETSC_BOOL3_UNKNOWN;
     PetscCall(HJMatChangedRows(Y));
   } else {
@@ -250,7 +280,7 @@ static PetscErrorCode MatAXPY_HJStencil(Mat Y, PetscScalar a, Mat X, MatStructur
     PetscCall(ops->alloc((size_t)cx->npoints * sizeof(*slot), &slot));
     for (PetscInt s = 0; s < cx->nslots; s++) {
       PetscCall(HJMatGetSlot(X, ops, s, slot));
-      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJSlotBegin(cy, HJMatSlotOf(cy, cx, s))));
+      PetscCall(ops->combine(cx->npoints, a, slot, 1.0, cy->value + HJSlotBegin(cy, HJSlotLike(cy, cx, s))));
     }
     PetscCall(ops->free(&slot));
   }
@@ -378,35 +408,62 @@ PetscErrorCode HJMatComposeStored(Mat A, PetscBool on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficients of A^T: those of the opposite offset at the point that the offset leads to */
-static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
+/* The rows of one component of A^T at an offset: the columns of A at the opposite offset, at the points that the offset leads to. work:
+   a component of a vector on the owned points, and on its ghosts */
+static PetscErrorCode HJMatTransposeRows(Mat A, const HJArrayOps *ops, HJProducts *products, const PetscInt off[3], PetscInt row,
+                                         PetscScalar *vector, PetscScalar *work[2], HJCoefficients *t)
 {
   Mat_HJStencil     *hj  = (Mat_HJStencil *)A->data;
-  const HJArrayOps  *ops = &HJArraysHost;
-  HJCoefficients    *c;
-  HJProducts        *products;
+  const HJLayout    *l   = &hj->layout;
+  const PetscInt     dof = t->dof;
+  PetscScalar       *to  = work[0] ? work[0] : vector;
   const PetscScalar *ghost;
-  PetscScalar       *slot;
+  PetscInt           opposite[3] = {0, 0, 0};
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) opposite[d] = l->periodic[d] && l->N[d] == 2 ? off[d] : -off[d];
+  for (PetscInt column = 0; column < dof; column++) {
+    const PetscInt slot = HJSlotOfEntry(&hj->c, HJSlotAt(&hj->c, opposite), column, row);
+
+    if (slot >= 0) PetscCall(HJMatGetSlot(A, ops, slot, to));
+    else PetscCall(ops->zero(to, (size_t)t->npoints * sizeof(*to)));
+    HJComponentPut(dof, column, t->npoints, to, vector);
+  }
+  PetscCall(HJGhostsGet(&products->ghosts, vector, &ghost));
+  for (PetscInt column = 0; column < dof; column++) {
+    const PetscScalar *own = HJComponentGet(dof, column, t->npoints, vector, work[0]);
+    const PetscScalar *out = HJComponentGet(dof, column, products->ghosts.shell.size, ghost, work[1]);
+
+    PetscCall(
+      ops->shifted(&products->ghosts.shell, off, own, out, t->value + HJSlotBegin(t, HJSlotOfEntry(t, HJSlotAt(t, off), row, column))));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMatFillTranspose(Mat A, Mat T)
+{
+  const HJLayout   *l   = &((Mat_HJStencil *)A->data)->layout;
+  const HJArrayOps *ops = &HJArraysHost;
+  HJCoefficients   *c;
+  HJProducts       *products;
+  PetscScalar      *vector, *work[2];
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHome(T, &ops, &c));
   PetscCall(HJMatExpandIn(T, ops));
   PetscCall(HJMatGetProducts(A, ops, &products));
-  PetscCall(ops->alloc((size_t)c->npoints * sizeof(*slot), &slot));
+  PetscCall(ops->alloc((size_t)c->npoints * c->dof * sizeof(*vector), &vector));
+  PetscCall(HJComponentAlloc(ops, c, c->npoints, &work[0]));
+  PetscCall(HJComponentAlloc(ops, c, products->ghosts.shell.size, &work[1]));
   for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3], to[3] = {0, 0, 0};
+    PetscInt off[3];
 
     HJSlotOffset(c, s, off);
-    if (!HJLayoutIsOwnOffset(&hj->layout, off)) {
-      PetscCall(ops->zero(c->value + HJSlotBegin(c, s), c->npoints * sizeof(*slot)));
-      continue;
-    }
-    for (int d = 0; d < 3; d++) to[d] = hj->layout.periodic[d] && hj->layout.N[d] == 2 ? off[d] : -off[d];
-    PetscCall(HJMatGetSlot(A, ops, HJSlotAt(&hj->c, to), slot));
-    PetscCall(HJGhostsGet(&products->ghosts, slot, &ghost));
-    PetscCall(ops->shifted(&products->ghosts.shell, off, slot, ghost, c->value + HJSlotBegin(c, s)));
+    if (!HJLayoutIsOwnOffset(l, off)) PetscCall(ops->zero(c->value + HJSlotBegin(c, s), c->npoints * sizeof(*vector)));
+    else if (!HJSlotColumn(c, s)) PetscCall(HJMatTransposeRows(A, ops, products, off, HJSlotRow(c, s), vector, work, c));
   }
-  PetscCall(ops->free(&slot));
+  PetscCall(ops->free(&vector));
+  for (int i = 0; i < 2; i++) PetscCall(HJComponentFree(ops, &work[i]));
   PetscCall(HJMatChoose(T));
   T->assembled = PETSC_TRUE;
   T->num_ass   = PetscMax(T->num_ass, A->num_ass);
@@ -502,29 +559,34 @@ static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
 
 PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
+  const PetscInt dof = hj->c.dof, number = row / dof, point = number - hj->layout.start;
   PetscInt       at[3], count = 0;
 
   PetscFunctionBegin;
-  PetscCheck(row >= hj->layout.start && row < hj->layout.end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "Row %" PetscInt_FMT " is another rank's; this one has the rows %" PetscInt_FMT " to %" PetscInt_FMT, row, hj->layout.start,
-             hj->layout.end - 1);
+  PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Row %" PetscInt_FMT " is another rank's; this one has the rows %" PetscInt_FMT " to %" PetscInt_FMT, row, A->rmap->rstart,
+             A->rmap->rend - 1);
   PetscCall(HJMatGetHost(A));
-  (void)HJLayoutLocate(&hj->layout, row, at);
-  for (PetscInt s = 0; s < hj->c.nslots; s++) {
+  (void)HJLayoutLocate(&hj->layout, number, at);
+  for (PetscInt o = 0; o < HJCoefficientsOffsets(&hj->c); o++) {
     PetscInt off[3], to[3], column, q;
 
-    HJSlotOffset(&hj->c, s, off);
+    HJShapeOffset(hj->c.dim, hj->c.shape, o, off);
     for (int d = 0; d < 3; d++) to[d] = at[d] + off[d];
     if (!HJLayoutIsOwnOffset(&hj->layout, off)) continue;
-    column = HJLayoutRow(&hj->layout, to);
+    column = HJLayoutPoint(&hj->layout, to) * dof;
     if (column < 0) continue;
-    for (q = count++; q > 0 && hj->row_columns[q - 1] > column; q--) {
-      hj->row_columns[q] = hj->row_columns[q - 1];
-      hj->row_values[q]  = hj->row_values[q - 1];
+    for (q = count, count += dof; q > 0 && hj->row_columns[q - 1] > column; q--) {
+      hj->row_columns[q - 1 + dof] = hj->row_columns[q - 1];
+      hj->row_values[q - 1 + dof]  = hj->row_values[q - 1];
     }
-    hj->row_columns[q] = column;
-    hj->row_values[q]  = HJCoefficientAt(&hj->c, s, row - hj->layout.start);
+    for (PetscInt l = 0; l < dof; l++) {
+      const PetscInt slot = HJSlotOfEntry(&hj->c, o, row % dof, l);
+
+      hj->row_columns[q + l] = column + l;
+      hj->row_values[q + l]  = slot < 0 ? 0.0 : HJCoefficientAt(&hj->c, slot, point);
+    }
   }
   *n = count;
   if (columns) *columns = hj->row_columns;
@@ -551,8 +613,13 @@ static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHome(A, &ops, &c));
-  if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->nonzero(c->npoints, c->value, &mine));
-  for (PetscInt r = 0; r < c->nrows && c->storage != HJ_COEFFICIENTS_ARRAYS; r++) mine = (PetscBool)(mine && c->rows[r * c->nslots] != 0.0);
+  for (PetscInt l = 0; l < c->dof && mine; l++) {
+    const PetscInt slot = HJSlotOfEntry(c, 0, l, l);
+
+    if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(ops->nonzero(c->npoints, c->value + HJSlotBegin(c, slot), &mine));
+    for (PetscInt r = 0; r < c->nrows && c->storage != HJ_COEFFICIENTS_ARRAYS; r++)
+      mine = (PetscBool)(mine && c->rows[r * c->nslots + slot] != 0.0);
+  }
   all = mine;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
   *full = (PetscBool)all;
@@ -678,37 +745,38 @@ PetscErrorCode HJMatComposeTranspose(Mat A, PetscBool on)
 PetscErrorCode HJMatSetOps(Mat A)
 {
   PetscFunctionBegin;
-  A->ops->mult             = MatMult_HJStencil;
-  A->ops->multadd          = MatMultAdd_HJStencil;
-  A->ops->multtranspose    = MatMultTranspose_HJStencil;
-  A->ops->multtransposeadd = MatMultTransposeAdd_HJStencil;
-  A->ops->residual         = MatResidual_HJStencil;
-  A->ops->getdiagonal      = MatGetDiagonal_HJStencil;
-  A->ops->diagonalset      = MatDiagonalSet_HJStencil;
-  A->ops->diagonalscale    = MatDiagonalScale_HJStencil;
-  A->ops->scale            = MatScale_HJStencil;
-  A->ops->shift            = MatShift_HJStencil;
-  A->ops->axpy             = MatAXPY_HJStencil;
-  A->ops->zeroentries      = MatZeroEntries_HJStencil;
-  A->ops->zerorows         = MatZeroRows_HJStencil;
-  A->ops->zerorowscolumns  = MatZeroRowsColumns_HJStencil;
-  A->ops->duplicate        = MatDuplicate_HJStencil;
-  A->ops->copy             = MatCopy_HJStencil;
-  A->ops->transpose        = MatTranspose_HJStencil;
-  A->ops->equal            = MatEqual_HJStencil;
-  A->ops->issymmetric      = MatIsSymmetric_HJStencil;
-  A->ops->ishermitian      = MatIsSymmetric_HJStencil;
-  A->ops->realpart         = MatRealPart_HJStencil;
-  A->ops->imaginarypart    = MatImaginaryPart_HJStencil;
-  A->ops->norm             = MatNorm_HJStencil;
-  A->ops->getrow           = MatGetRow_HJStencil;
-  A->ops->restorerow       = MatRestoreRow_HJStencil;
-  A->ops->getvalues        = MatGetValues_HJStencil;
-  A->ops->sor              = MatSOR_HJStencil;
-  A->ops->findnonzerorows  = MatFindNonzeroRows_HJStencil;
-  A->ops->setvalues        = MatSetValues_HJStencil;
-  A->ops->setvalueslocal   = MatSetValuesLocal_HJStencil;
-  A->ops->assemblyend      = MatAssemblyEnd_HJStencil;
+  A->ops->mult                  = MatMult_HJStencil;
+  A->ops->multadd               = MatMultAdd_HJStencil;
+  A->ops->multtranspose         = MatMultTranspose_HJStencil;
+  A->ops->multtransposeadd      = MatMultTransposeAdd_HJStencil;
+  A->ops->residual              = MatResidual_HJStencil;
+  A->ops->getdiagonal           = MatGetDiagonal_HJStencil;
+  A->ops->diagonalset           = MatDiagonalSet_HJStencil;
+  A->ops->diagonalscale         = MatDiagonalScale_HJStencil;
+  A->ops->scale                 = MatScale_HJStencil;
+  A->ops->shift                 = MatShift_HJStencil;
+  A->ops->axpy                  = MatAXPY_HJStencil;
+  A->ops->zeroentries           = MatZeroEntries_HJStencil;
+  A->ops->zerorows              = MatZeroRows_HJStencil;
+  A->ops->zerorowscolumns       = MatZeroRowsColumns_HJStencil;
+  A->ops->duplicate             = MatDuplicate_HJStencil;
+  A->ops->copy                  = MatCopy_HJStencil;
+  A->ops->transpose             = MatTranspose_HJStencil;
+  A->ops->equal                 = MatEqual_HJStencil;
+  A->ops->issymmetric           = MatIsSymmetric_HJStencil;
+  A->ops->ishermitian           = MatIsSymmetric_HJStencil;
+  A->ops->realpart              = MatRealPart_HJStencil;
+  A->ops->imaginarypart         = MatImaginaryPart_HJStencil;
+  A->ops->norm                  = MatNorm_HJStencil;
+  A->ops->getrow                = MatGetRow_HJStencil;
+  A->ops->restorerow            = MatRestoreRow_HJStencil;
+  A->ops->getvalues             = MatGetValues_HJStencil;
+  A->ops->sor                   = MatSOR_HJStencil;
+  A->ops->findnonzerorows       = MatFindNonzeroRows_HJStencil;
+  A->ops->setvalues             = MatSetValues_HJStencil;
+  A->ops->setvalueslocal        = MatSetValuesLocal_HJStencil;
+  A->ops->setvaluesblockedlocal = MatSetValuesBlockedLocal_HJStencil;
+  A->ops->assemblyend           = MatAssemblyEnd_HJStencil;
   PetscCall(HJMatComposeTranspose(A, PETSC_TRUE));
   PetscCall(HJMatComposeStored(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

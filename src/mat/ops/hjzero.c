@@ -40,7 +40,10 @@ static PetscErrorCode HJMatFixRows(PetscInt n, const PetscInt own[], PetscScalar
 static void HJMatZeroOwnRows(HJCoefficients *c, PetscInt n, const PetscInt own[], PetscScalar diagonal)
 {
   for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt s = 0; s < c->nslots; s++) c->value[HJSlotBegin(c, s) + own[i]] = s ? 0.0 : diagonal;
+    const PetscInt point = own[i] / c->dof, l = own[i] % c->dof, place = HJSlotOfEntry(c, 0, l, l);
+
+    for (PetscInt s = 0; s < c->nslots; s++)
+      if (HJSlotRow(c, s) == l) c->value[HJSlotBegin(c, s) + point] = s == place ? diagonal : 0.0;
   }
 }
 
@@ -60,8 +63,8 @@ PetscErrorCode MatZeroRows_HJStencil(Mat A, PetscInt n, const PetscInt rows[], P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What leads to points where x, which has its ghosts, is not 0: becomes 0, or (b not NULL) is taken from b times x */
-static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *b)
+/* What leads to points where component l of x, which has its ghosts, is not 0: becomes 0, or (b not NULL) is taken from b times x */
+static void HJMatVisitColumns(Mat_HJStencil *hj, PetscInt l, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *b)
 {
   const PetscInt *n = hj->grid.owned.hi;
   HJCoefficients *c = &hj->c;
@@ -71,6 +74,7 @@ static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const Pet
     PetscCount   p = 0;
     PetscInt     off[3];
 
+    if (HJSlotColumn(c, s) != l) continue;
     HJSlotOffset(c, s, off);
     for (PetscInt k = 0; k < n[2]; k++) {
       for (PetscInt j = 0; j < n[1]; j++) {
@@ -78,7 +82,7 @@ static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const Pet
           const PetscScalar there = HJShellAt(&hj->products->ghosts.shell, x, ghost, i + off[0], j + off[1], k + off[2]);
 
           if (there == 0.0) continue;
-          if (b) b[p] -= a[p] * there;
+          if (b) b[p * c->dof + HJSlotRow(c, s)] -= a[p] * there;
           else a[p] = 0.0;
         }
       }
@@ -89,14 +93,21 @@ static void HJMatVisitColumns(Mat_HJStencil *hj, const PetscScalar *x, const Pet
 /* The same with x given in some of this rank's rows, or 1 there, and 0 elsewhere. Collective */
 static PetscErrorCode HJMatVisitRows(Mat_HJStencil *hj, PetscInt n, const PetscInt own[], const PetscScalar *x, PetscScalar *b)
 {
+  HJGhosts          *ghosts = &hj->products->ghosts;
+  const PetscInt     dof    = hj->c.dof;
   const PetscScalar *ghost;
-  PetscScalar       *given;
+  PetscScalar       *given, *work[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(hj->c.npoints, &given));
+  PetscCall(PetscCalloc1(hj->c.npoints * dof, &given));
+  PetscCall(HJComponentAlloc(&HJArraysHost, &hj->c, hj->c.npoints, &work[0]));
+  PetscCall(HJComponentAlloc(&HJArraysHost, &hj->c, ghosts->shell.size, &work[1]));
   for (PetscInt i = 0; i < n; i++) given[own[i]] = x ? x[own[i]] : 1.0;
-  PetscCall(HJGhostsGet(&hj->products->ghosts, given, &ghost));
-  HJMatVisitColumns(hj, given, ghost, b);
+  PetscCall(HJGhostsGet(ghosts, given, &ghost));
+  for (PetscInt l = 0; l < dof; l++)
+    HJMatVisitColumns(hj, l, HJComponentGet(dof, l, hj->c.npoints, given, work[0]),
+                      HJComponentGet(dof, l, ghosts->shell.size, ghost, work[1]), b);
+  for (int i = 0; i < 2; i++) PetscCall(HJComponentFree(&HJArraysHost, &work[i]));
   PetscCall(PetscFree(given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,7 +144,8 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
   for (int d = 0; d < 3; d++) {
     const PetscInt lo = t->fine_start[d], hi = lo + HJBoxWidth(&t->fine.owned, d);
 
-    entries *= (hi - lo) + (t->factor[d] == 2 ? hi / 2 - lo / 2 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
+    entries *= (hi - lo) + (t->factor[d] == 2 ? (hi + t->first[d]) / 2 - (lo + t->first[d]) / 2 : 0) -
+               (HJTransferBegins(t, d) && !lo ? 1 : 0) - (HJTransferHangs(t, d) && hi == t->fine.N[d] ? 1 : 0);
   }
   if (tr->host) bytes += (PetscLogDouble)HJTransfersBytes(tr->host);
   if (tr->device) bytes += (PetscLogDouble)HJTransfersBytes(tr->device);
@@ -294,6 +295,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFERS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
@@ -352,6 +354,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, MatHJTransferSetInterpolation_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, HJTransferHasCoefficients));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFERS, HJTransferGetOps));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

@@ -32,7 +32,7 @@ static PetscBool HJTransferCoefficient(const HJTransfer *t, const HJColumns *w, 
 
   for (int d = 0; d < 3; d++) {
     c[d] = coarse[d] - t->coarse_start[d];
-    p[d] = (int)(fine[d] - t->factor[d] * coarse[d]);
+    p[d] = (int)(fine[d] - t->first[d] - t->factor[d] * coarse[d]);
   }
   if (!HJPointInside(&t->coarse.domain, c[0], c[1], c[2])) return PETSC_FALSE;
   column = HJColumnsAt(w, c[0], c[1], c[2]);
@@ -57,9 +57,13 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
 
     left /= width;
     place[d]  = at;
-    first[d]  = at / t->factor[d];
-    number[d] = at % t->factor[d] ? 2 : 1;
+    first[d]  = (at - t->first[d]) / t->factor[d]; /* the first point, where it hangs, has the first coarse one */
+    number[d] = (at - t->first[d]) % t->factor[d] ? 2 : 1;
     if (number[d] == 2) coefficient *= 0.5;
+    if (HJTransferBegins(t, d) && !at) {
+      number[d] = 1;
+      coefficient *= 2.0 * t->before[d];
+    }
     if (HJTransferHangs(t, d) && at == t->fine.N[d] - 1) {
       number[d] = 1;
       coefficient *= 2.0 * t->last[d];
@@ -76,7 +80,7 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
     PetscScalar v = coefficient;
 
     if (tr->variable && !HJTransferCoefficient(t, &w, place, at, &v)) continue;
-    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutRow(&tr->columns, at), v);
+    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutPoint(&tr->columns, at), v);
   }
   *n = count;
   if (columns) *columns = tr->row_columns;

@@ -289,15 +289,15 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int i = (int)(at % p.w.nc[0]), j = (int)(at / p.w.nc[0] % p.w.nc[1]), k = (int)(at / p.w.nc[0] / p.w.nc[1]);
 
-    if (STORED) HJJumpAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, PETSC_FALSE, i, j, k, &mine);
-    else HJJumpFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, PETSC_FALSE, i, j, k, &mine);
+    if (STORED) HJJumpAdd(&p.couplings, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
+    else HJJumpFind(&p.w, &p.rows, p.same ? &p.rows : &p.a, i, j, k, &mine);
   }
   for (int o = 16; o; o >>= 1) {
     mine.largest = fmax(mine.largest, __shfl_xor_sync(0xffffffffu, mine.largest, o));
     mine.large += __shfl_xor_sync(0xffffffffu, mine.large, o);
     mine.points += __shfl_xor_sync(0xffffffffu, mine.points, o);
   }
-  if (threadIdx.x % 32 || !mine.points) return;
+  if (threadIdx.x % 32 || !(mine.largest > 0.0 || mine.points)) return;
   atomicMax(p.jump, (unsigned long long)__double_as_longlong(mine.largest));
   atomicAdd(p.jump + 1, (unsigned long long)mine.large);
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);

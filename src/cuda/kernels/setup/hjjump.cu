@@ -68,6 +68,16 @@ template <int DIM, bool BOX> __device__ __forceinline__ int HJJumpCouples(const 
   return 0;
 }
 
+/* As HJJumpTakeWall() says */
+template <int DIM, bool BOX, int D> __device__ bool HJJumpIsWall(const HJJumpArgs &p, const double *row, double own, double other)
+{
+  constexpr int X = D == 0 ? 1 : 0, Y = D == 1 ? 1 : 0, Z = D == 2 ? 1 : 0;
+
+  if (own > 0.0) return HJJumpCoupling<DIM, BOX, X, Y, Z>(p, row, 1.0) == 0.0;
+  if (other > 0.0) return HJJumpCoupling<DIM, BOX, -X, -Y, -Z>(p, row, 1.0) == 0.0;
+  return !HJJumpCouples<DIM, BOX>(p, row);
+}
+
 /* The fine point above coarse point c in direction D */
 template <int DIM, bool BOX, int D> __device__ __forceinline__ void HJJumpPoint(const HJJumpArgs &p, const int c[3], HJJump *mine)
 {
@@ -80,12 +90,11 @@ template <int DIM, bool BOX, int D> __device__ __forceinline__ void HJJumpPoint(
   const double *row   = coarse + p.step[D];
   const double  scale = HJScaleOfRow(*row);
   const double  own   = HJJumpPaths<DIM, BOX, D, -1>(p, row, scale, places);
+  const double  other = HJJumpPaths<DIM, BOX, D, 1>(p, row, scale, places);
+  const int     n     = HJJumpCouples<DIM, BOX>(p, coarse) + HJJumpCouples<DIM, BOX>(p, coarse + 2 * p.step[D]);
 
-  if (!(own > 0.0)) return;
-  const double other = HJJumpPaths<DIM, BOX, D, 1>(p, row, scale, places);
-
-  if (!(other > 0.0)) return;
-  HJJumpTake(own, other, HJJumpCouples<DIM, BOX>(p, coarse) + HJJumpCouples<DIM, BOX>(p, coarse + 2 * p.step[D]), mine);
+  if (own > 0.0 && other > 0.0) HJJumpTake(own, other, n, mine);
+  else if (n && HJJumpIsWall<DIM, BOX, D>(p, row, own, other)) mine->largest = 1.0;
 }
 
 /* The largest and the sums of all threads of the block, in thread 0 */
@@ -127,7 +136,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_JUMP_THREADS, 
       if (d == 2) HJJumpPoint<DIM, BOX, 2>(p, c, &mine);
   }
   HJJumpBlock(&mine);
-  if (threadIdx.x || !mine.points) return;
+  if (threadIdx.x || !(mine.largest > 0.0 || mine.points)) return;
   atomicMax(p.jump, (unsigned long long)__double_as_longlong(mine.largest));
   atomicAdd(p.jump + 1, (unsigned long long)mine.large);
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);

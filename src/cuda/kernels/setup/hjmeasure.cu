@@ -38,18 +38,20 @@ template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGe
 
 template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_MEASURE_THREADS) HJMeasure_Kernel(const __grid_constant__ HJMeasureArgs p)
 {
-  HJMeasurePart  mine  = {};
-  const PetscInt lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
+  __shared__ HJMeasureCounts s_counts;
+  HJMeasureOwn               mine  = {};
+  const PetscInt             lo[3] = {p.lo[0], p.lo[1], p.lo[2]}, hi[3] = {p.hi[0], p.hi[1], p.hi[2]};
 
+  HJMeasureBegin((int)threadIdx.x, &s_counts);
   for (long long at = blockIdx.x * (long long)HJ_MEASURE_THREADS + threadIdx.x; at < p.npoints;
        at += (long long)gridDim.x * HJ_MEASURE_THREADS) {
     const PetscInt     point[3] = {(PetscInt)(at % p.n[0]), (PetscInt)(at / p.n[0] % p.n[1]), (PetscInt)(at / p.n[0] / p.n[1])};
     const unsigned     ends     = HJMeasureEnds(DIM, lo, hi, point);
     const HJMeasureRow row      = HJMeasureGetRow<DIM, BOX>(p, at, ends);
 
-    HJMeasurePoint(&mine, &row, DIM, ends);
+    HJMeasurePoint(&mine, &s_counts, &row, DIM, ends);
   }
-  HJMeasurePut((int)threadIdx.x, &mine, &p.partial[blockIdx.x]);
+  HJMeasurePut((int)threadIdx.x, &mine, &s_counts, &p.partial[blockIdx.x]);
 }
 
 static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)

@@ -8,17 +8,45 @@
 #include "core/hjmeasure.h"
 #include <cuda_runtime_api.h>
 
+/* Of a thread */
 typedef struct {
   HJMeasureSums sums;
   double        largest, alone, coupled;
+} HJMeasureOwn;
+
+/* Numbers of points that a block counts in shared memory, as HJMeasureRatios has them */
+typedef struct {
+  unsigned points, weaker[3][HJ_RATIO_STEPS], alone[3];
+} HJMeasureCounts;
+
+/* Of a block */
+typedef struct {
+  HJMeasureOwn    own;
+  HJMeasureCounts counts;
 } HJMeasurePart;
 
-/* Adds a point's row */
-static __device__ __forceinline__ void HJMeasurePoint(HJMeasurePart *mine, const HJMeasureRow *row, int dim, unsigned ends)
+/* All threads of a block, before they add */
+static __device__ __forceinline__ void HJMeasureBegin(int thread, HJMeasureCounts *counts)
+{
+  for (int c = thread; c < (int)(sizeof(*counts) / sizeof(unsigned)); c += HJ_MEASURE_THREADS) ((unsigned *)counts)[c] = 0;
+  __syncthreads();
+}
+
+/* Adds a point's row. Threads that are here together count together */
+static __device__ __forceinline__ void HJMeasurePoint(HJMeasureOwn *mine, HJMeasureCounts *counts, const HJMeasureRow *row, int dim,
+                                                      unsigned ends)
 {
   HJMeasureAdd(&mine->sums, row, dim, ends);
   mine->largest = fmax(mine->largest, HJMeasureOthers(fabs(row->diagonal), row->others));
   HJMeasureSizes(row->diagonal, (PetscBool)(row->others > 0.0), &mine->alone, &mine->coupled);
+  if (!(row->others > 0.0)) return;
+  const HJMeasureClass c = HJMeasureClassifyRow(dim, row);
+
+  atomicAdd(&counts->points, 1u);
+#pragma unroll
+  for (int d = 0; d < 3; d++)
+    if (d < dim && c.step[d] >= 0) atomicAdd(&counts->weaker[d][c.step[d]], 1u);
+  if (c.alone >= 0) atomicAdd(&counts->alone[c.alone], 1u);
 }
 
 template <bool MAX> __device__ __forceinline__ double HJMeasureBoth(double v, double w)
@@ -41,7 +69,7 @@ template <bool MAX> __device__ double HJMeasureBlock(int thread, double v)
 }
 
 /* The parts of all threads of a block, to where thread 0 puts it */
-static __device__ __forceinline__ void HJMeasurePut(int thread, const HJMeasurePart *mine, HJMeasurePart *to)
+static __device__ __forceinline__ void HJMeasurePut(int thread, const HJMeasureOwn *mine, const HJMeasureCounts *counts, HJMeasurePart *to)
 {
   const double *each    = (const double *)&mine->sums;
   const double  largest = HJMeasureBlock<true>(thread, mine->largest), alone = HJMeasureBlock<true>(thread, mine->alone),
@@ -51,23 +79,29 @@ static __device__ __forceinline__ void HJMeasurePut(int thread, const HJMeasureP
   for (int s = 0; s < HJ_MEASURE_SUMS; s++) {
     const double sum = HJMeasureBlock<false>(thread, each[s]);
 
-    if (thread == 0) ((double *)&to->sums)[s] = sum;
+    if (thread == 0) ((double *)&to->own.sums)[s] = sum;
   }
   if (thread) return;
-  to->largest = largest;
-  to->alone   = alone;
-  to->coupled = coupled;
+  to->own.largest = largest;
+  to->own.alone   = alone;
+  to->own.coupled = coupled;
+  to->counts      = *counts;
 }
 
 /* What the blocks found */
 static inline void HJMeasureSum(int blocks, const HJMeasurePart partial[], HJMeasure *m)
 {
   m->sums    = HJMeasureSums();
+  m->ratios  = HJMeasureRatios();
   m->largest = m->alone = m->coupled = 0.0;
   for (int b = 0; b < blocks; b++) {
-    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&partial[b].sums)[s];
-    m->largest = PetscMax(m->largest, partial[b].largest);
-    m->alone   = PetscMax(m->alone, partial[b].alone);
-    m->coupled = PetscMax(m->coupled, partial[b].coupled);
+    const HJMeasureOwn *own    = &partial[b].own;
+    const unsigned     *counts = (const unsigned *)&partial[b].counts;
+
+    for (PetscInt s = 0; s < HJ_MEASURE_SUMS; s++) ((PetscReal *)&m->sums)[s] += ((const PetscReal *)&own->sums)[s];
+    for (PetscInt r = 0; r < HJ_MEASURE_RATIOS; r++) ((PetscReal *)&m->ratios)[r] += counts[r];
+    m->largest = PetscMax(m->largest, own->largest);
+    m->alone   = PetscMax(m->alone, own->alone);
+    m->coupled = PetscMax(m->coupled, own->coupled);
   }
 }
