@@ -36,7 +36,10 @@ ISA_base     :=
 ISA_v3       := -march=x86-64-v3
 ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
-OBJ          := $(CUDA_OBJ) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
+# What cycles need of the host is built again for single precision (src/core/hjcore.h)
+HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer
+OBJ          := $(CUDA_OBJ) $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
+  $(HOST_TWICE:%=$(BUILD)/host/single/%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))
@@ -100,6 +103,16 @@ $(BUILD)/host/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$(<:src/%=%) ($*))
 	$(Q)$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/host/single/hjhostkernels_%.o: $(HOST_KERNELS) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$(<:src/%=%) ($* single))
+	$(Q)$(CC) $(CFLAGS) $(ISA_$*) -DHJ_ISA=$* -DHJ_FLOAT -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/host/single/%.o: src/host/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$(<:src/%=%) (single))
+	$(Q)$(CC) $(CFLAGS) -DHJ_FLOAT -fPIC -fvisibility=hidden $(WARN) $(CPPFLAGS_ALL) $(DEPS) -c $< -o $@
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -134,6 +134,21 @@ typedef enum { PC_HJMG_SMOOTHER_AUTO, PC_HJMG_SMOOTHER_POINTS, PC_HJMG_SMOOTHER_
 PETSC_EXTERN const char *const PCHJMGSmoothers[];
 
 /*E
+   PCHJMGPrecision - the precision of what a cycle of `PCHJMG` works with
+
+   Values:
++  `PC_HJMG_PRECISION_AUTO`   - (default) double
+.  `PC_HJMG_PRECISION_SINGLE` - single where that can be: the residual on the finest grid, its norm and the solution are double
+-  `PC_HJMG_PRECISION_DOUBLE` - double
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetPrecision()`
+E*/
+typedef enum { PC_HJMG_PRECISION_AUTO, PC_HJMG_PRECISION_SINGLE, PC_HJMG_PRECISION_DOUBLE } PCHJMGPrecision;
+PETSC_EXTERN const char *const PCHJMGPrecisions[];
+
+/*E
    PCHJacobiExchange - transport of the halo of `PCHJACOBI` between ranks
 
    Values:
@@ -220,6 +235,8 @@ PETSC_EXTERN PetscErrorCode PCHJMGSetTransfer(PC, PCHJMGTransfer);
 PETSC_EXTERN PetscErrorCode PCHJMGGetTransfer(PC, PCHJMGTransfer *);
 PETSC_EXTERN PetscErrorCode PCHJMGSetSmoother(PC, PCHJMGSmoother);
 PETSC_EXTERN PetscErrorCode PCHJMGGetSmoother(PC, PCHJMGSmoother *);
+PETSC_EXTERN PetscErrorCode PCHJMGSetPrecision(PC, PCHJMGPrecision);
+PETSC_EXTERN PetscErrorCode PCHJMGGetPrecision(PC, PCHJMGPrecision *);
 
 PETSC_EXTERN PetscErrorCode MatCreateHJStencil(DM, Mat *);
 PETSC_EXTERN PetscErrorCode MatHJStencilSetRow(Mat, PetscInt, const MatStencil[], const PetscScalar[]);

@@ -2,7 +2,7 @@
 /* ranks: 1 2 4 */
 /*
    Grids as programs write them, solved by hjmg in as many iterations as those that the headline is measured on: boundary points that are
-   rows of the diagonal alone, of any value, with their columns dropped or kept, beside the points inside alone.
+   rows of the diagonal alone, of any value, with their columns dropped or kept, beside the points inside alone; and any number of points.
 */
 #include "hjmgcase.h"
 
@@ -13,7 +13,13 @@ typedef struct {
   PetscBool smooth; /* a coefficient of its own at every point */
   Rows      rows;
   PetscReal identity; /* value of the rows that are a diagonal alone */
+  PetscInt  times;    /* the first direction has so many times as many points; 0: as many */
 } Case;
+
+static PetscInt CasePoints(const Case *c, int d)
+{
+  return !d && c->times ? c->times * c->n : c->n;
+}
 
 static const char *CaseName(const Case *c)
 {
@@ -29,7 +35,7 @@ static const char *CaseName(const Case *c)
 static PetscBool IsBoundary(const Case *c, const PetscInt at[3])
 {
   for (int d = 0; d < c->dim; d++)
-    if (at[d] == 0 || at[d] == c->n + 1) return PETSC_TRUE;
+    if (at[d] == 0 || at[d] == CasePoints(c, d) + 1) return PETSC_TRUE;
   return PETSC_FALSE;
 }
 
@@ -46,7 +52,7 @@ static PetscInt CaseRow(const void *ctx, const PetscInt point[3], PETSC_UNUSED P
       const PetscInt to[3] = {at[0] + (d == 0 ? side : 0), at[1] + (d == 1 ? side : 0), at[2] + (d == 2 ? side : 0)};
       PetscReal      x[3], a = 1;
 
-      for (int e = 0; e < 3; e++) x[e] = 0.5 * (at[e] + to[e]) / (c->n + 1);
+      for (int e = 0; e < 3; e++) x[e] = 0.5 * (at[e] + to[e]) / (CasePoints(c, e) + 1);
       if (c->smooth) a = 1 + x[0] + x[1] * x[1] + x[0] * x[2];
       v[0] += a;
       if (IsBoundary(c, to) && c->rows != KEPT) continue;
@@ -60,14 +66,14 @@ static PetscInt CaseRow(const void *ctx, const PetscInt point[3], PETSC_UNUSED P
 static PetscErrorCode CaseCreate(const Case *c, DM *da, Mat *A)
 {
   const Problem grid = {c->dim,
-                        {c->n + (c->rows == INSIDE ? 0 : 2), c->n + (c->rows == INSIDE ? 0 : 2), 1},
+                        {CasePoints(c, 0) + (c->rows == INSIDE ? 0 : 2), c->n + (c->rows == INSIDE ? 0 : 2), 1},
                         DIRICHLET,
                         CONSTANT,
                         PETSC_FALSE};
   Problem       p    = grid;
 
   PetscFunctionBegin;
-  if (c->dim > 2) p.n[2] = p.n[0];
+  if (c->dim > 2) p.n[2] = p.n[1];
   PetscCall(ProblemDM(&p, da));
   PetscCall(MatCreateHJStencil(*da, A));
   PetscCall(FillRows(*da, CaseRow, c, 0, INSERT_VALUES, *A));
@@ -161,14 +167,14 @@ static PetscErrorCode TestBoundaryRows(PetscInt dim, PetscInt n, PetscBool smoot
   PetscFunctionBegin;
   for (int t = 0; t < 3; t++) {
     const KSPType type   = (const KSPType[]){KSPRICHARDSON, KSPCG, KSPGMRES}[t];
-    const Case    inside = {dim, n, smooth, INSIDE, 1};
+    const Case    inside = {dim, n, smooth, INSIDE, 1, 0};
     PetscInt      want, its;
     PetscReal     residual, distance;
 
     PetscCall(CaseSolve(&inside, type, 0, &want, &residual, &distance));
     for (Rows rows = DROPPED; rows <= KEPT; rows++) {
       for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(values) && (rows == DROPPED || t != 1); v++) {
-        const Case c = {dim, n, smooth, rows, values[v]};
+        const Case c = {dim, n, smooth, rows, values[v], 0};
 
         PetscCall(CaseSolve(&c, type, 0, &its, &residual, &distance));
         PetscCall(HJTestOK((PetscBool)(its == want && residual < 1.1e-8 && distance == 0),
@@ -187,7 +193,7 @@ static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
   for (Rows rows = DROPPED; rows <= KEPT; rows++) {
     for (int t = 0; t < 2; t++) {
       const KSPType type = (const KSPType[]){KSPRICHARDSON, KSPGMRES}[t];
-      const Case    c    = {dim, n, PETSC_FALSE, rows, 2.0};
+      const Case    c    = {dim, n, PETSC_FALSE, rows, 2.0, 0};
       PetscInt      its;
       PetscReal     residual, distance;
 
@@ -195,6 +201,35 @@ static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
       PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 6 && residual < 1.1e-8 && distance < 1e-6),
                          "%s, %s, 3 on the boundary: %" PetscInt_FMT " iterations, residual %.1e, distance %.1e", CaseName(&c), type, its,
                          (double)residual, (double)distance));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers of points that are not 2^m + 1 take as many iterations */
+static PetscErrorCode TestSizes(void)
+{
+  static const struct {
+    Case     c;
+    PetscInt its[2];
+  } known[] = {
+    {{2, 65, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 64, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},
+    {{2, 63, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 50, PETSC_FALSE, INSIDE, 1, 8}, {5, 4}},
+    {{3, 33, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}}, {{3, 32, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
+    {{3, 31, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
+  };
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(known); i++) {
+    for (int t = 0; t < 2; t++) {
+      const KSPType type = (const KSPType[]){KSPRICHARDSON, KSPCG}[t];
+      PetscInt      its;
+      PetscReal     residual, distance;
+
+      PetscCall(CaseSolve(&known[i].c, type, 0, &its, &residual, &distance));
+      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= known[i].its[t] && residual < 1.1e-8),
+                         "%s, %d times as long, %s: %d iterations, at most %d, residual %.1e", CaseName(&known[i].c),
+                         (int)PetscMax(known[i].c.times, 1), type, (int)its, (int)known[i].its[t], (double)residual));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,6 +250,7 @@ int main(int argc, char **argv)
     PetscCall(TestBoundaryRows(2, 65, PETSC_TRUE));
     PetscCall(TestBoundaryRows(3, 15, PETSC_FALSE));
     PetscCall(TestBoundaryRows(3, 17, PETSC_TRUE));
+    PetscCall(TestSizes());
   }
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));

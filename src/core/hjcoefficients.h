@@ -254,7 +254,7 @@ struct _n_HJProduct {
   const HJCoefficients   *a;
   const HJShell          *shell;
   HJProductRegion         region;
-  PetscScalar             alpha;
+  PetscReal               alpha;
   const PetscScalar      *x, *b;
   PetscScalar            *ghost, *y;
   PetscBool               exchanged; /* as HJSweep's */

@@ -7,7 +7,8 @@
    is what a stencil matrix stores, hjarrays.h the work on its arrays, hjtransport.h the table of a halo transport, hjreader.h that of a
    reader of matrices in device memory, hjslabops.h that of a device that sweeps slabs. hjmultigrid.h, hjtransfer.h, hjrestriction.h and
    hjgalerkin.h define what the grids of a multigrid do for one another; hjinterpolation.h interpolation by the rows of a matrix,
-   hjmeasure.h couplings and which diagonals are weak; hjkrylovops.h passes of a Krylov method. hjcompat.h has what differs between versions
+   hjmeasure.h couplings and which diagonals are weak; hjkrylovops.h passes of a Krylov method, hjsingle.h numbers in single
+   precision. hjcompat.h has what differs between versions
    of PETSc, and which PETSc is refused.
 */
 #pragma once
@@ -15,6 +16,16 @@
 #include <petscdmda.h>
 #include "hjcompat.h"
 #include "hjslots.h"
+
+/*
+   Single precision. A backend whose numbers are float (HJBackendOps: single) is the files of another one, built a second time with
+   HJ_FLOAT: in them PetscScalar, and so what the arrays of these headers hold, is float. Whoever calls a backend hands its arrays on as
+   addresses of PetscScalar, and looks into none: HJNumberAt() counts in them, HJSingleOps copies to and from them. Structs that pass
+   between the two have pointers alone of that type.
+*/
+#if defined(HJ_FLOAT)
+  #define PetscScalar float
+#endif
 
 /* Half-open box of grid points; unused directions are [0, 1) */
 typedef struct {
@@ -341,6 +352,7 @@ typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
 typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */
+typedef struct _n_HJSingleOps       HJSingleOps;       /* hjsingle.h */
 
 /* What a backend can do with one operator */
 typedef struct {
@@ -359,8 +371,10 @@ typedef struct {
   PetscBool wraps;  /* exact: sweeps may wrap, and have ghosts that lie in the array that they read */
 } HJLimits;
 
+typedef struct _n_HJBackendOps HJBackendOps;
+
 /* One backend; every function works on the backend's memory and, on a device, on PETSc's current stream */
-typedef struct {
+struct _n_HJBackendOps {
   const char  *name;
   PetscMemType mtype;
   /* Where a rank is its own neighbour across a period exact sweeps, and absolute(), need no coefficients beside the owned points: they read
@@ -393,4 +407,13 @@ typedef struct {
   PetscErrorCode (*product_transpose)(const HJProduct *);
   const HJMultigridOps *multigrid; /* what a cycle on several grids needs besides */
   const HJKrylovOps    *krylov;    /* what a Krylov method does in few passes; NULL: the backend has none of it */
-} HJBackendOps;
+  /* What is there where the numbers of its memory, and of the rows of its stencils, are float; NULL: they are PetscScalar */
+  const HJSingleOps  *single;
+  const HJBackendOps *in_single; /* the same backend with float; NULL: there is none */
+};
+
+/* Where number n of an array in a backend's memory is */
+static inline PetscScalar *HJNumberAt(const HJBackendOps *ops, const PetscScalar *array, PetscCount n)
+{
+  return (PetscScalar *)((char *)array + n * (PetscCount)(ops->single ? sizeof(float) : sizeof(double)));
+}

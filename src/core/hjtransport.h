@@ -47,6 +47,7 @@ typedef struct {
   /* A cycle begins, after all ranks have done what came before it, or ends; or one that was recorded is about to be replayed. NULL: what
      this transport does cannot be recorded */
   PetscErrorCode (*cycle)(HJHalo, HJCyclePart);
+  PetscBool single; /* numbers that travel are float */
 } HJHaloOps;
 
 /* Seconds that an exchange waits for a peer where no option says otherwise; manual pages name it */

@@ -188,7 +188,7 @@ static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount si
   (*halo)->ops     = ops;
   (*halo)->comm    = comm;
   (*halo)->size    = size;
-  (*halo)->unit    = MPIU_SCALAR;
+  (*halo)->unit    = ops->single ? MPI_FLOAT : MPIU_SCALAR;
   (*halo)->pattern = pattern;
   PetscCall(HJHaloFindRuns(*halo));
   if (ops->create) PetscCall(ops->create(*halo));
@@ -242,7 +242,7 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
   if (!*halo) PetscFunctionReturn(PETSC_SUCCESS);
   if ((*halo)->ops->destroy) PetscCall((*halo)->ops->destroy(*halo));
   PetscCall(PetscSFDestroy(&(*halo)->pattern));
-  if ((*halo)->unit != MPIU_SCALAR) PetscCallMPI(MPI_Type_free(&(*halo)->unit));
+  if ((*halo)->unit != MPIU_SCALAR && (*halo)->unit != MPI_FLOAT) PetscCallMPI(MPI_Type_free(&(*halo)->unit));
   PetscCall(PetscFree(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,4 +265,5 @@ static PetscErrorCode HJHaloEnd_PetscSF(HJHalo halo, PetscMemType mtype, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloPetscSF = {"petscsf", NULL, HJHaloBegin_PetscSF, HJHaloEnd_PetscSF, NULL, NULL, PETSC_FALSE, NULL};
+const HJHaloOps HJHaloPetscSF       = {.name = "petscsf", .begin = HJHaloBegin_PetscSF, .end = HJHaloEnd_PetscSF};
+const HJHaloOps HJHaloPetscSFSingle = {.name = "petscsf", .begin = HJHaloBegin_PetscSF, .end = HJHaloEnd_PetscSF, .single = PETSC_TRUE};

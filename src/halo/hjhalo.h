@@ -23,4 +23,5 @@ PETSC_INTERN PetscErrorCode HJHaloBegin(HJHalo, PetscMemType, const PetscScalar 
 PETSC_INTERN PetscErrorCode HJHaloEnd(HJHalo, PetscMemType, const PetscScalar *const from[2], PetscScalar *frame[2]);
 PETSC_INTERN PetscErrorCode HJHaloDestroy(HJHalo *);
 
-PETSC_INTERN const HJHaloOps HJHaloPetscSF;
+/* The latter for arrays of a backend in single precision */
+PETSC_INTERN const HJHaloOps HJHaloPetscSF, HJHaloPetscSFSingle;

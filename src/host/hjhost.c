@@ -6,16 +6,17 @@
 #include "hjhost.h"
 #include "hjhostcycle.h"
 #include "hjhostsweep.h"
+#include "core/hjsingle.h"
 #include <unistd.h>
 
 #define HJ_HOST_MAX_COUNT 32
 /* Shorter runs of one dictionary row are not worth a call of their own */
 #define HJ_HOST_MIN_RUN 16
 /* Scalars before a line's first point, of which the last stands for the point outside the domain: a cache line */
-#define HJ_HOST_PAD 8
+#define HJ_HOST_PAD ((PetscInt)(64 / sizeof(PetscScalar)))
 /* Scalars that the levels in flight and b may take together, for each MiB of L2: half of it; less where arrays of coefficients want room */
-#define HJ_HOST_CACHE          65536
-#define HJ_HOST_CACHE_VARIABLE 32768
+#define HJ_HOST_CACHE          (524288 / sizeof(PetscScalar))
+#define HJ_HOST_CACHE_VARIABLE (262144 / sizeof(PetscScalar))
 /* Widest lines in 1D, where levels should stay near L1, and in 3D */
 #define HJ_HOST_WIDTH_1D 512
 #define HJ_HOST_WIDTH_3D 512
@@ -466,7 +467,7 @@ static void HJBlockSetLevels(const HJHost *h, const HJSweep *s, const HJBox *blo
 static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
   bl->nlines = h->st.dof * HJBoxWidth(&bl->level[0], h->tdim);
-  bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD + 1 + 63) / 64 * 64 + 24;
+  bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD) / (8 * HJ_HOST_PAD) * (8 * HJ_HOST_PAD) + 11 * HJ_HOST_PAD;
 }
 
 /* All levels of the points of block */
@@ -636,6 +637,7 @@ static PetscErrorCode HJHostSweep(void *ctx, PetscInt n, const HJSweep s[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep s[], PetscBool skew, PetscReal *ratio)
 {
   const HJHost *h = (const HJHost *)ctx;
@@ -646,6 +648,8 @@ static PetscErrorCode HJHostBackendAbsolute(void *ctx, PetscInt n, const HJSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
 static PetscErrorCode HJHostAllocZeros(PetscCount n, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -654,6 +658,7 @@ static PetscErrorCode HJHostAllocZeros(PetscCount n, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 static PetscErrorCode HJHostScratch(PetscCount n, PetscBool zero, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -686,35 +691,40 @@ static PetscErrorCode HJHostRead(PetscReal *to, const PetscReal *from, PetscCoun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
+/* In single precision there is what cycles need: set-up is done in double */
 static const HJMultigridOps HJMultigridHost = {
   .interpolate                    = HJHostInterpolate,
   .interpolate_transpose          = HJHostInterpolateTranspose,
-  .galerkin                       = HJHostGalerkin,
-  .measure                        = HJHostMeasure,
-  .alloc_zeros                    = HJHostAllocZeros,
-  .scratch                        = HJHostScratch,
-  .unscratch                      = HJHostUnscratch,
-  .absolute_later                 = HJHostAbsoluteLater,
-  .read                           = HJHostRead,
-  .restrict_residual              = HJHostRestrictResidual,
-  .number_create                  = HJHostNumberCreate,
-  .number_destroy                 = HJHostNumberDestroy,
-  .number_squares                 = HJHostNumberSquares,
-  .number_send                    = HJHostNumberSend,
-  .number_wait                    = HJHostNumberWait,
-  .fill_dense                     = HJHostFillDense,
-  .invert                         = HJHostInvert,
-  .multiply_dense                 = HJHostMultiplyDense,
   .interpolate_variable           = HJHostInterpolateVariable,
   .interpolate_transpose_variable = HJHostInterpolateTransposeVariable,
-  .galerkin_variable              = HJHostGalerkinVariable,
-  .couplings                      = HJHostCouplings,
-  .jump                           = HJHostJump,
-  .interpolation_fill             = HJHostInterpolationFill,
-  .lines_create                   = HJHostLinesCreate,
-  .lines_destroy                  = HJHostLinesDestroy,
-  .lines_factor                   = HJHostLinesFactor,
-  .lines_solve                    = HJHostLinesSolve,
+  .restrict_residual              = HJHostRestrictResidual,
+  .alloc_zeros                    = HJHostAllocZeros,
+#if !defined(HJ_FLOAT)
+  .galerkin           = HJHostGalerkin,
+  .measure            = HJHostMeasure,
+  .scratch            = HJHostScratch,
+  .unscratch          = HJHostUnscratch,
+  .absolute_later     = HJHostAbsoluteLater,
+  .read               = HJHostRead,
+  .number_create      = HJHostNumberCreate,
+  .number_destroy     = HJHostNumberDestroy,
+  .number_squares     = HJHostNumberSquares,
+  .number_send        = HJHostNumberSend,
+  .number_wait        = HJHostNumberWait,
+  .fill_dense         = HJHostFillDense,
+  .invert             = HJHostInvert,
+  .multiply_dense     = HJHostMultiplyDense,
+  .galerkin_variable  = HJHostGalerkinVariable,
+  .couplings          = HJHostCouplings,
+  .jump               = HJHostJump,
+  .interpolation_fill = HJHostInterpolationFill,
+  .lines_create       = HJHostLinesCreate,
+  .lines_destroy      = HJHostLinesDestroy,
+  .lines_factor       = HJHostLinesFactor,
+  .lines_solve        = HJHostLinesSolve,
+#endif
 };
 
 const HJBackendOps HJBackendHost = {
@@ -726,7 +736,6 @@ const HJBackendOps HJBackendHost = {
   .kernels           = HJHostNameKernels,
   .check_tile        = HJHostCheckTile,
   .sweep             = HJHostSweep,
-  .absolute          = HJHostBackendAbsolute,
   .alloc             = HJHostAlloc,
   .free              = HJHostFree,
   .copy              = HJHostCopy,
@@ -734,5 +743,11 @@ const HJBackendOps HJBackendHost = {
   .product           = HJHostProduct,
   .product_transpose = HJHostProductTranspose,
   .multigrid         = &HJMultigridHost,
-  .krylov            = &HJKrylovHost,
+#if defined(HJ_FLOAT)
+  .single = &HJSingleHost,
+#else
+  .absolute  = HJHostBackendAbsolute,
+  .krylov    = &HJKrylovHost,
+  .in_single = &HJBackendHostSingle,
+#endif
 };

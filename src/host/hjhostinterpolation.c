@@ -163,6 +163,7 @@ PetscErrorCode HJHostInterpolateTransposeVariable(const HJTransferProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT) /* set-up is done in double */
 /* One of the six sides of a coarse point: where the fine point next to it lies, and the way back */
 typedef struct {
   int d, side, up[3], down[3];
@@ -466,3 +467,4 @@ PetscErrorCode HJHostGalerkinVariable(const HJGalerkin *g)
   PetscCall(PetscFree2(l.entry, l.partial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif

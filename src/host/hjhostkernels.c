@@ -6,14 +6,15 @@
 #include "hjhostkernels.h"
 
 #if defined(__AVX512F__)
-  #define HJ_LANES 8
+  #define HJ_BYTES 64
 #elif defined(__AVX__)
-  #define HJ_LANES 4
+  #define HJ_BYTES 32
 #else
-  #define HJ_LANES 2
+  #define HJ_BYTES 16
 #endif
+#define HJ_LANES ((PetscInt)(HJ_BYTES / sizeof(PetscScalar)))
 
-typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8), may_alias));
+typedef PetscScalar HJVector __attribute__((vector_size(HJ_BYTES), aligned(sizeof(PetscScalar)), may_alias));
 
 /* X-macro lists: M(neighbour number, line of x, shift in x), slots from 1 on in their order */
 #define HJ_STAR1(M)     M(0, 4, -1) M(1, 4, 1)
@@ -101,7 +102,7 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_LANES * 8), aligned(8
   static void HJVariable_##NAME(const HJHostRow *r)                                                                                        \
   {                                                                                                                                        \
     const PetscInt     n = r->n;                                                                                                           \
-    const PetscReal    w = r->w;                                                                                                           \
+    const PetscScalar  w = r->w;                                                                                                           \
     const PetscScalar *b = r->b, *dinv = r->dinv;                                                                                          \
     PetscScalar       *y = r->y;                                                                                                           \
     HJ_LINES;                                                                                                                              \
@@ -126,7 +127,7 @@ HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
   static void HJProductRow##B##_##NAME(const HJHostRow *r)                                                                                 \
   {                                                                                                                                        \
     const PetscInt                  n  = r->n;                                                                                             \
-    const PetscReal                 w  = r->w;                                                                                             \
+    const PetscScalar               w  = r->w;                                                                                             \
     const PetscScalar               cx = r->c[0];                                                                                          \
     const PetscScalar *PETSC_UNUSED b  = r->b;                                                                                             \
     PetscScalar                    *y  = r->y;                                                                                             \
@@ -137,7 +138,7 @@ HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
   static void HJProductIndexed##B##_##NAME(const HJHostRow *r)                                                                             \
   {                                                                                                                                        \
     typedef PetscScalar T           PETSC_UNUSED;                                                                                          \
-    const PetscReal                 w = r->w;                                                                                              \
+    const PetscScalar               w = r->w;                                                                                              \
     const PetscScalar *PETSC_UNUSED b = r->b;                                                                                              \
     PetscScalar                    *y = r->y;                                                                                              \
     HJ_LINES;                                                                                                                              \
@@ -149,7 +150,7 @@ HJ_ROW_KERNELS(Box3D, 26, HJ_BOX3)
   static void HJProductArrays##B##_##NAME(const HJHostRow *r)                                                                              \
   {                                                                                                                                        \
     const PetscInt                  n      = r->n;                                                                                         \
-    const PetscReal                 w      = r->w;                                                                                         \
+    const PetscScalar               w      = r->w;                                                                                         \
     const PetscScalar              *centre = r->centre;                                                                                    \
     const PetscScalar *PETSC_UNUSED b      = r->b;                                                                                         \
     PetscScalar                    *y      = r->y;                                                                                         \
@@ -179,7 +180,7 @@ static void HJConstantZero(const HJHostRow *r)
 static void HJVariableZero(const HJHostRow *r)
 {
   const PetscInt     n = r->n;
-  const PetscReal    w = r->w;
+  const PetscScalar  w = r->w;
   const PetscScalar *b = r->b, *dinv = r->dinv;
   PetscScalar       *y = r->y;
 
@@ -242,13 +243,16 @@ static void HJSumLess(PetscInt n, PetscInt m, const PetscScalar *const a[], cons
   HJ_SUM(HJ_SUM_AT(T, b + i, v), -= HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = s[v])
 }
 
-static void HJSumRelaxed(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], PetscReal w,
+static void HJSumRelaxed(PetscInt n, PetscInt m, const PetscScalar *const a[], const PetscScalar *const p[], PetscReal weight,
                          const PetscScalar *x, PetscScalar *y)
 {
+  const PetscScalar w = weight;
+
   if (x) HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = HJ_SUM_AT(T, x + i, v) + w * (s[v] - HJ_SUM_AT(T, x + i, v)))
   else HJ_SUM((T){0}, += HJ_SUM_AT(T, a[t] + i, v), HJ_SUM_TO(T, v) = w * s[v])
 }
 
+#if !defined(HJ_FLOAT) /* what set-up, Krylov methods and lines need is double */
 static void HJAbsolute(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *restrict sum)
 {
   for (PetscInt i = 0; i < n; i++) sum[i] += PetscAbsScalar(a[i]) * x[i];
@@ -365,7 +369,7 @@ static void HJKrylovDirection(PetscInt n, PetscScalar beta, const PetscScalar *z
   else HJ_FOR_LINE_ONCE(HJ_AT(z + i) + beta * HJ_AT(p + i))
 }
 
-#define HJ_SUMS 4 /* that do not wait for one another */
+  #define HJ_SUMS 4 /* that do not wait for one another */
 
 static PetscScalar HJKrylovDot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
 {
@@ -404,16 +408,6 @@ static PetscScalar HJKrylovUpdate(PetscInt n, PetscScalar alpha, const PetscScal
   return total;
 }
 
-#define HJ_TABLE(KIND)                                                                                                                     \
-  {                                                                                                                                        \
-    {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
-    {                                                                                                                                      \
-      HJ##KIND##_Star1D, HJ##KIND##_Box2D, HJ##KIND##_Box3D                                                                                \
-    }                                                                                                                                      \
-  }
-#define HJ_NAME_(isa) HJHostKernels_##isa
-#define HJ_NAME(isa)  HJ_NAME_(isa)
-
 /* Elimination, and back from the last points */
 static void HJLinesAbreast(const HJHostBundle *b)
 {
@@ -439,21 +433,33 @@ static void HJLinesAbreast(const HJHostBundle *b)
     HJ_FOR_LINE_ONCE(HJ_AT(y + i) + b->w * HJ_AT(r + i))
   }
 }
+#endif
+
+#define HJ_TABLE(KIND)                                                                                                                     \
+  {                                                                                                                                        \
+    {HJ##KIND##_Star1D, HJ##KIND##_Star2D, HJ##KIND##_Star3D},                                                                             \
+    {                                                                                                                                      \
+      HJ##KIND##_Star1D, HJ##KIND##_Box2D, HJ##KIND##_Box3D                                                                                \
+    }                                                                                                                                      \
+  }
+#define HJ_NAME_(isa) HJHostKernels_##isa
+#define HJ_NAME(isa)  HJ_NAME_(isa)
 
 const HJHostKernels HJ_NAME(HJ_ISA) = {
-  .constant         = HJ_TABLE(Constant),
-  .indexed          = HJ_TABLE(Indexed),
-  .variable         = HJ_TABLE(Variable),
-  .constant_zero    = HJConstantZero,
-  .indexed_zero     = HJ_TABLE(IndexedZero),
-  .indexed_alone    = HJ_TABLE(IndexedAlone),
-  .variable_zero    = HJVariableZero,
-  .product          = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
-                       {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
-  .sum              = HJSum,
-  .sum_indexed      = HJSumIndexed,
-  .sum_less         = HJSumLess,
-  .sum_relaxed      = HJSumRelaxed,
+  .constant      = HJ_TABLE(Constant),
+  .indexed       = HJ_TABLE(Indexed),
+  .variable      = HJ_TABLE(Variable),
+  .constant_zero = HJConstantZero,
+  .indexed_zero  = HJ_TABLE(IndexedZero),
+  .indexed_alone = HJ_TABLE(IndexedAlone),
+  .variable_zero = HJVariableZero,
+  .product       = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
+                    {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .sum           = HJSum,
+  .sum_indexed   = HJSumIndexed,
+  .sum_less      = HJSumLess,
+  .sum_relaxed   = HJSumRelaxed,
+#if !defined(HJ_FLOAT)
   .absolute         = HJAbsolute,
   .absolute_indexed = HJAbsoluteIndexed,
   .absolute_ratio   = HJAbsoluteRatio,
@@ -465,4 +471,5 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .krylov_direction = HJKrylovDirection,
   .krylov_dot       = HJKrylovDot,
   .krylov_update    = HJKrylovUpdate,
+#endif
 };

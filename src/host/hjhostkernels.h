@@ -5,6 +5,7 @@
 */
 #pragma once
 
+#include "hjhosttype.h"
 #include "core/hjcoefficients.h"
 #include "core/hjmultigrid.h"
 

@@ -92,7 +92,7 @@ static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
   const PetscInt     nj = HJRestrictParents(h, 1, j, cj, &wj), nk = HJRestrictParents(h, 2, k, ck, &wk);
 
   if (h->p->transfer->factor[0] == 2) {
-    for (PetscInt i = 0; i < nc; i++) h->sum[i] = r[2 * i] + 0.5 * (r[2 * i - 1] + r[2 * i + 1]);
+    for (PetscInt i = 0; i < nc; i++) h->sum[i] = r[2 * i] + HJ_HALF * (r[2 * i - 1] + r[2 * i + 1]);
     sum = h->sum;
   }
   for (PetscInt c = 0; c < nj * nk; c++) {

@@ -50,24 +50,24 @@ static void HJTransferSpread(const HJTransfer *t, const PetscScalar *sum, PetscI
   PetscInt       i = lo;
 
   if (f == 1) {
-    for (; i < hi; i++) y[i] = (b ? b[i] : 0.0) + sum[i + shift - c0];
+    for (; i < hi; i++) y[i] = (b ? b[i] : HJ_ZERO) + sum[i + shift - c0];
     return;
   }
   if (i < hi && ((i + shift) & 1)) {
     const PetscInt c = HJTransferDivide(i + shift, 2) - c0;
 
-    y[i] = (b ? b[i] : 0.0) + 0.5 * (sum[c] + sum[c + 1]);
+    y[i] = (b ? b[i] : HJ_ZERO) + HJ_HALF * (sum[c] + sum[c + 1]);
     i++;
   }
   sum += (i + shift) / 2 - c0;
   for (PetscInt c = 0; c < (hi - i) / 2; c++) {
-    const PetscInt  e    = i + 2 * c;
-    const PetscReal even = b ? b[e] : 0.0, odd = b ? b[e + 1] : 0.0;
+    const PetscInt    e    = i + 2 * c;
+    const PetscScalar even = b ? b[e] : HJ_ZERO, odd = b ? b[e + 1] : HJ_ZERO;
 
     y[e]     = even + sum[c];
-    y[e + 1] = odd + 0.5 * (sum[c] + sum[c + 1]);
+    y[e + 1] = odd + HJ_HALF * (sum[c] + sum[c + 1]);
   }
-  if ((hi - i) % 2) y[hi - 1] = (b ? b[hi - 1] : 0.0) + sum[(hi - i) / 2];
+  if ((hi - i) % 2) y[hi - 1] = (b ? b[hi - 1] : HJ_ZERO) + sum[(hi - i) / 2];
 }
 
 static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, PetscInt k)
@@ -109,7 +109,7 @@ static void HJTransferGather(PetscInt f, const PetscScalar *sum, const PetscScal
   for (PetscInt c = lo; c < hi; c++) {
     const PetscScalar *s = sum + f * (c - lo);
 
-    y[c] = (b ? b[c] : 0.0) + (f == 1 ? s[0] : s[1] + 0.5 * (s[0] + s[2]));
+    y[c] = (b ? b[c] : HJ_ZERO) + (f == 1 ? s[0] : s[1] + HJ_HALF * (s[0] + s[2]));
   }
 }
 

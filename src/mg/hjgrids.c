@@ -652,6 +652,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
 {
   PetscFunctionBegin;
   PetscCall(HJMGDestroyTranspose(mg));
+  PetscCall(HJMGSingleDestroy(mg));
   PetscCall(HJMGDestroySteps(mg));
   if (mg->nlevels && mg->level[0].op) { /* else set-up was refused */
     const HJBackendOps *ops = mg->level[0].op->ops;

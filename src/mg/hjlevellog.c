@@ -82,6 +82,7 @@ PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
     *bytes += HJMGLinesBytes(level->lines);
     if (level->residual) *bytes += points * sizeof(PetscScalar);
   }
+  *bytes += HJMGSingleBytes(mg);
   if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);
   if (mg->gather) PetscCall(HJMGGatherBytes(mg->gather, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -551,6 +551,7 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s, where the matrix lies; cycles are %s%s\n", mg->level[0].op->ops->name,
                                    mg->not_recorded ? "launched operation by operation: " : "recorded as graphs where vectors come again",
                                    mg->not_recorded ? mg->not_recorded : ""));
+  PetscCall(HJMGSingleView(mg, viewer));
   PetscCall(HJMGViewSteps(mg, viewer));
   PetscCall(HJMGInsideView(mg, viewer));
   if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
@@ -583,15 +584,21 @@ void HJMGSetOperationsOf(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErro
 
 static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
-  ((PC_HJMG *)pc->data)->ksp = ksp;
+  mg->ksp = ksp;
+  PetscCall(HJMGSingleSuits(ksp, &mg->flexible));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 {
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
   PetscFunctionBegin;
-  ((PC_HJMG *)pc->data)->ksp = NULL;
+  mg->ksp      = NULL;
+  mg->flexible = PETSC_FALSE;
   if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -634,6 +641,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 .  -pc_hjmg_smoother <auto,points,lines>         - what smooths
 .  -pc_hjmg_galerkin <false>                     - Galerkin products on all coarse grids, no stars
 .  -pc_hjmg_graph <true>                         - cycles as CUDA graphs on a GPU
+.  -pc_hjmg_precision <auto,single,double>       - precision inside cycles
 -  -pc_hjmg_coarse_solve <auto,sweeps,inverse>   - how the coarsest grid is solved
 
    Options Database Keys for tests and measurements, with the options prefix of the preconditioner:
@@ -711,7 +719,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PC`, `PCHJACOBI`, `KSPHJRICHARDSON`, `PCMG`, `PCGAMG`, `MATHJSTENCIL`, `PCHJMGSetK()`,
           `PCHJMGSetLevels()`, `PCHJMGSetGraph()`, `PCHJMGSetCoarseSolve()`, `PCHJMGSetTransfer()`, `PCHJMGSetSmoother()`,
-          `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
+          `PCHJMGSetPrecision()`, `PCHJMGSetGalerkin()`, `PCHJMGSetRankPoints()`
 M*/
 static PetscErrorCode PCCreate_HJMG(PC pc)
 {

@@ -6,7 +6,8 @@
 
    hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
    hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
+   need, hjmgcycle.c is apply, hjprecision.c runs cycles in single
+   precision, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
    events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
    sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
    rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c
@@ -27,6 +28,7 @@
 #include "operator/hjmove.h"
 #include "operator/hjoperator.h"
 #include "operator/hjrestrictions.h"
+#include "operator/hjrounded.h"
 #include "operator/hjtransfers.h"
 #include "operator/hjvectors.h"
 
@@ -46,7 +48,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* The inverse of an unsymmetric matrix is not taken where a singular value is a smaller share of the largest one. A pseudoinverse takes
    those below the floor for that share: what a coarse grid makes of a singular vector is not what the finest one would, and a left
    preconditioned residual is measured by it */
-#define HJ_MG_SVD_LEAST 1e-6
+#define HJ_MG_SVD_LEAST 1e-5
 #define HJ_MG_SVD_FLOOR 1e-4
 /* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
 #define HJ_MG_SVD_DEFECT 1e-3
@@ -124,6 +126,9 @@ typedef struct _n_HJMGGather *HJMGGather;
 
 /* A PC for a matrix whose rows are in another order than the points of their grid */
 typedef struct _n_HJMGOrder *HJMGOrder;
+
+/* Cycles in single precision */
+typedef struct _n_HJMGSingle *HJMGSingle;
 
 /* The points inside layers whose rows are a diagonal alone */
 typedef struct _n_HJMGInside *HJMGInside;
@@ -216,6 +221,7 @@ typedef struct {
   PCHJMGCoarseSolve coarse;
   PCHJMGTransfer    transfer;
   PCHJMGSmoother    smoother;
+  PCHJMGPrecision   precision;
   PetscBool         galerkin; /* coarse operators are never stars */
   PCHJacobiExchange exchange; /* of halos of sweeps */
   PetscReal         exchange_timeout;
@@ -260,6 +266,10 @@ typedef struct {
   Vec          residual, correction; /* of the solver; made when first needed */
   HJNumber     squares;              /* sum of the squares of the residual */
   PetscBool    ended_in_y;           /* the last solve by rotated cycles from zero ended in the other vector than it began in */
+  /* Precision */
+  HJMGSingle  single;     /* not NULL: cycles from zero are run in single precision, but for their residuals */
+  const char *not_single; /* why they are not */
+  PetscBool   flexible;   /* the KSP that is being solved takes another preconditioner in each iteration */
   /* Graphs */
   HJMGGraph   graphs[HJ_MG_GRAPHS];
   PetscInt    clock;        /* counts their uses */
@@ -429,6 +439,24 @@ PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
 /* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
+/* One step; those of the finest grid need vectors that none is given for here */
+PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
+/* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
+   says why: mg->single, mg->not_single */
+PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
+PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
+/* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
+PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);
+/* Whether cycles are in single precision now: those of a preconditioner, from zero, and those of HJMGSingleSolve() */
+PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
+/* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single
+   ones */
+PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
+/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated() */
+PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
+                                            PetscInt *it);
+PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGSingleView(const PC_HJMG *, PetscViewer);
 /* hjmggraph.c. The same, by replaying the graph of these vectors where there is one */
 PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
@@ -447,6 +475,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b,
                                              const PetscReal *first, PetscInt *it);
 /* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
+/* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
+PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
 /* Begins the sum of the squares of a vector on the finest grid */
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */

@@ -94,8 +94,7 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
-static PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
+PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
   ksp->its   = it;
@@ -199,6 +198,10 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscCall(HJMGGatherSolve(mg->gather, ksp, b, x, its, zero, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (HJMGIsSingle(mg)) {
+    PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
@@ -284,6 +287,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   PetscCall(HJMGIsSystem(pc, &same));
   without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
+  same    = (PetscBool)(same && !HJMGIsSingle(mg)); /* those in single precision start from zero */
   needs   = (PetscBool)(tested ? !rotated : !same);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));

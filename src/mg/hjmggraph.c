@@ -235,9 +235,12 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
 
 PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
+  PetscBool done = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
+  if (kind == HJ_MG_APPLY && HJMGIsSingle((PC_HJMG *)pc->data)) PetscCall(HJMGSingleApply(pc, b, x, &done));
+  if (!done) PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

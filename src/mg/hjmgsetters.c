@@ -5,6 +5,7 @@
 #include "hjmg.h"
 
 const char *const PCHJMGSmoothers[]    = {"auto", "points", "lines", "PCHJMGSmoother", "PC_HJMG_SMOOTHER_", NULL};
+const char *const PCHJMGPrecisions[]   = {"auto", "single", "double", "PCHJMGPrecision", "PC_HJMG_PRECISION_", NULL};
 const char *const PCHJMGCoarseSolves[] = {"auto", "sweeps", "inverse", "PCHJMGCoarseSolve", "PC_HJMG_COARSE_SOLVE_", NULL};
 
 static PetscErrorCode PCHJMGSetGraph_HJMG(PC pc, PetscBool graph)
@@ -391,6 +392,94 @@ PetscErrorCode PCHJMGGetSmoother(PC pc, PCHJMGSmoother *smoother)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCHJMGSetPrecision_HJMG(PC pc, PCHJMGPrecision precision)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)precision >= 0 && precision <= PC_HJMG_PRECISION_DOUBLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJMGSetPrecision()", (int)precision);
+  if (mg->precision == precision) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->precision   = precision;
+  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetPrecision_HJMG(PC pc, PCHJMGPrecision *precision)
+{
+  PetscFunctionBegin;
+  *precision = ((PC_HJMG *)pc->data)->precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetPrecision - Sets the precision of what a cycle works with
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner, ignored if it is not `PCHJMG`
+-  precision - which, see `PCHJMGPrecision`
+
+   Options Database Key:
+.  -pc_hjmg_precision <auto, single, double> - precision inside cycles
+
+   Level: intermediate
+
+   Notes:
+   With `PC_HJMG_PRECISION_SINGLE` the vectors and coefficients that a cycle works with are single: half the bytes, and twice as many
+   numbers at once. The matrix, the right-hand side, the solution, its residual, which every cycle gets anew, and what set-up computes are
+   double, as is the solve of the coarsest grid. So the solution is as exact as in double, after as many iterations or one more; where
+   coefficients jump by 1e6 CG may take two more. The coefficients are kept in both precisions.
+
+   This is for `KSPRICHARDSON`, `KSPHJRICHARDSON`, `KSPCG`, `KSPHJCG`, `KSPFCG`, `KSPFGMRES` and `KSPGCR`, whose norm type is not
+   `KSP_NORM_NONE`. Other methods, such as `KSPGMRES`, combine what they take for products with one and the same preconditioner, which one
+   that rounds is not: they would stop at a residual that is not there, and have cycles in double, as `PCApplyTranspose()` and whoever calls
+   `PCApply()` without a `KSP` have.
+
+   Cycles are double too where the backend has no single precision yet, which is on a GPU, with several unknowns a point, with lines
+   (`PCHJMGSetSmoother()`), on the levels on fewer ranks, where a number is out of the range of single ones, and where the entries of the
+   diagonal of a grid differ by more than 1e7. A solver whose residual does not fall in three cycles goes on in double. `-ksp_view` and
+   `-info` say so.
+
+   `PC_HJMG_PRECISION_AUTO` is double.
+
+.seealso: `PCHJMG`, `PCHJMGPrecision`, `PCHJMGGetPrecision()`
+@*/
+PetscErrorCode PCHJMGSetPrecision(PC pc, PCHJMGPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, precision, 2);
+  PetscTryMethod(pc, "PCHJMGSetPrecision_C", (PC, PCHJMGPrecision), (pc, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetPrecision - Gets the precision that was asked for of what a cycle works with
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  precision - which, see `PCHJMGPrecision`
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGPrecision`, `PCHJMGSetPrecision()`
+@*/
+PetscErrorCode PCHJMGGetPrecision(PC pc, PCHJMGPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(precision, 2);
+  PetscUseMethod(pc, "PCHJMGGetPrecision_C", (PC, PCHJMGPrecision *), (pc, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
@@ -402,6 +491,8 @@ PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGalerkin_C", on ? PCHJMGGetGalerkin_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetSmoother_C", on ? PCHJMGSetSmoother_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetSmoother_C", on ? PCHJMGGetSmoother_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetPrecision_C", on ? PCHJMGSetPrecision_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetPrecision_C", on ? PCHJMGGetPrecision_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetCoarseSolve_C", on ? PCHJMGGetCoarseSolve_HJMG : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -411,10 +502,14 @@ PetscErrorCode HJMGSetFromOptionsHow(PC pc, HJOptionItems PetscOptionsObject)
 {
   PC_HJMG          *mg    = (PC_HJMG *)pc->data;
   PetscBool         graph = mg->graph, log = mg->log, galerkin = mg->galerkin, flg;
-  PCHJMGCoarseSolve coarse   = mg->coarse;
-  PCHJMGSmoother    smoother = mg->smoother;
+  PCHJMGCoarseSolve coarse    = mg->coarse;
+  PCHJMGSmoother    smoother  = mg->smoother;
+  PCHJMGPrecision   precision = mg->precision;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-pc_hjmg_precision", "Precision inside cycles", "PCHJMGSetPrecision", PCHJMGPrecisions, (PetscEnum)precision,
+                             (PetscEnum *)&precision, &flg));
+  if (flg) PetscCall(PCHJMGSetPrecision(pc, precision));
   PetscCall(PetscOptionsEnum("-pc_hjmg_smoother", "What smooths", "PCHJMGSetSmoother", PCHJMGSmoothers, (PetscEnum)smoother,
                              (PetscEnum *)&smoother, &flg));
   if (flg) PetscCall(PCHJMGSetSmoother(pc, smoother));

@@ -324,6 +324,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -412,6 +413,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
   }
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscFunctionReturn(PETSC_SUCCESS);

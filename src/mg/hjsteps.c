@@ -399,6 +399,15 @@ static PetscErrorCode HJMGRunStep(PC_HJMG *mg, const HJMGStep *s, const HJMGVect
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGRunCoarseStep(PC_HJMG *mg, const HJMGStep *s)
+{
+  const HJMGVectors none = {{NULL, NULL, NULL}};
+
+  PetscFunctionBegin;
+  PetscCall(HJMGRunStep(mg, s, &none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The events of levels: a cycle begins and ends on the finest */
 static PetscErrorCode HJMGRunList(PC_HJMG *mg, const HJMGSteps *list, const HJMGVectors *v)
 {

@@ -230,10 +230,10 @@ static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSw
 
   PetscFunctionBegin;
   if (mg->definite || mg->nk) PetscFunctionReturn(PETSC_SUCCESS);
-  while (s->k > HJ_MG_K) {
+  while (s->k > 1) {
     PetscCall(HJMGSweepsGrowth(level, s, &growth));
     if (growth <= 1.0) break;
-    *s = (HJMGSweeps){PetscMax(s->k / 2, HJ_MG_K), 0, NULL};
+    *s = (HJMGSweeps){s->k / 2, 0, NULL};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

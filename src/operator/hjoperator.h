@@ -8,7 +8,8 @@
    preconditioner. hjproducts.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
    interpolates, hjrestrictions.c restricts a residual in one pass. hjgalerkins.c makes Galerkin products, hjgalerkinrows.c those of few
    distinct rows, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal alone. hjmove.c moves vectors
-   to other ranks, and lets cycles of several ranks be recorded; hjkrylov.c is what PCs hand to KSPs. Slabs: hjslabsetup.c measures and
+   to other ranks, and lets cycles of several ranks be recorded; hjrounded.c has a level in single precision; hjkrylov.c is what PCs hand
+   to KSPs. Slabs: hjslabsetup.c measures and
    chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
 */
 #pragma once
@@ -187,6 +188,9 @@ PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscIn
                                               HJPlanned *);
 
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
+/* Collective. What was planned, in two arrays of the backend's memory */
+PETSC_INTERN PetscErrorCode HJOperatorRunArrays(HJOperator *, HJWeights *, const HJPlanned *, const PetscScalar *b, PetscScalar *x,
+                                                PetscScalar *y, PetscBool *in_y);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
 PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
 /* Whether the cycles can begin with x + P c, P the bilinear interpolation of t, where all vectors are in the backend's memory */

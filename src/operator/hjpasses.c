@@ -72,8 +72,9 @@ static void HJOperatorPlaceGhosts(const HJOperator *op, const HJFrames f, const 
 
   for (int side = 0; side < 2; side++) {
     if (!array || !rg->ghosts) ghost[side] = NULL;
-    else if (rg->wraps) ghost[side] = side ? array : array + HJOperatorSize(op) - op->grid.dof * HJBoxSize(&rg->ghost[0]);
-    else ghost[side] = frame + (side ? op->grid.dof * HJBoxSize(&rg->ghost[0]) : 0);
+    else if (rg->wraps)
+      ghost[side] = side ? array : HJNumberAt(op->ops, array, HJOperatorSize(op) - op->grid.dof * HJBoxSize(&rg->ghost[0]));
+    else ghost[side] = HJNumberAt(op->ops, frame, side ? op->grid.dof * HJBoxSize(&rg->ghost[0]) : 0);
   }
 }
 
@@ -91,8 +92,8 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
     t->write     = rg->write[r];
     t->box       = rg->box[r];
     t->ybox      = op->grid.owned;
-    t->x         = !all->x ? NULL : rg->framed[r] ? f->frame[0] + op->grid.dof * rg->offset[r] : all->x;
-    t->b         = !all->b ? NULL : rg->framed[r] ? f->frame[1] + op->grid.dof * rg->offset[r] : all->b;
+    t->x         = !all->x ? NULL : rg->framed[r] ? HJNumberAt(op->ops, f->frame[0], op->grid.dof * rg->offset[r]) : all->x;
+    t->b         = !all->b ? NULL : rg->framed[r] ? HJNumberAt(op->ops, f->frame[1], op->grid.dof * rg->offset[r]) : all->b;
     t->ghosts    = rg->ghosts;
     t->exchanged = (PetscBool)(rg->ghosts && f->halo && f->halo->ops->one_launch);
     for (int d = 0; d < 2; d++) t->wraps[d] = (PetscBool)(rg->wraps && d < op->grid.dim - 1 && op->grid.periodic[d]);
@@ -410,6 +411,15 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
   run->done = PETSC_TRUE;
   run->in_y = (PetscBool)(run->y && !run->zero && HJOperatorSwaps(op, w, run->its)); /* as with others, so that callers need not know */
   if (run->in_y) PetscCall(VecCopy(run->x, run->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned *p, const PetscScalar *b, PetscScalar *x, PetscScalar *y,
+                                   PetscBool *in_y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, &(HJSweep){.b = b}, x, y, in_y));
+  PetscCall(HJOperatorLogFlops(op, p->plan.total, p->plan.zero_guess));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -119,7 +119,7 @@ static PetscErrorCode HJProductsTransposed(HJProducts *op, HJProduct *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
+PetscErrorCode HJProductsForward(HJProducts *op, HJProduct *p)
 {
   PetscFunctionBegin;
   PetscCall(HJGhostsBegin(&op->ghosts, p->x));

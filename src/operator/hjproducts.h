@@ -29,6 +29,8 @@ PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
    which costs copies
 */
 PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+/* Collective. The product itself, of arrays in the backend's memory; fills in the ghosts and the region */
+PETSC_INTERN PetscErrorCode HJProductsForward(HJProducts *, HJProduct *);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /*

@@ -7,6 +7,7 @@
 #include "hjvectors.h"
 #include "hjoperator.h"
 #include "core/hjinterpolation.h"
+#include "core/hjsingle.h"
 
 typedef struct {
   PetscInt        dim, dof, width;
@@ -200,8 +201,8 @@ PetscErrorCode HJTransfersGetGhosts(HJTransfers *op, PetscInt n, const PetscScal
   for (PetscInt i = 0; i < n; i++) {
     const PetscScalar *from = NULL;
 
-    PetscCall(HJGhostsGet(s, arrays + i * npoints, &from));
-    PetscCall(op->ops->copy(NULL, ghost + i * s->shell.size, from, s->shell.size));
+    PetscCall(HJGhostsGet(s, HJNumberAt(op->ops, arrays, i * npoints), &from));
+    PetscCall(op->ops->copy(NULL, HJNumberAt(op->ops, ghost, i * s->shell.size), from, s->shell.size));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,7 +217,9 @@ PetscErrorCode HJTransfersSetCoefficients(HJTransfers *op, const PetscScalar *co
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJTransfersAllocCoefficients(op));
-  PetscCall(op->ops->copy(NULL, op->coefficient, coefficient, nslots * HJBoxSize(&op->transfer.coarse.owned)));
+  if (op->ops->single)
+    PetscCall(op->ops->single->round(nslots * HJBoxSize(&op->transfer.coarse.owned), 1.0, coefficient, op->coefficient, NULL));
+  else PetscCall(op->ops->copy(NULL, op->coefficient, coefficient, nslots * HJBoxSize(&op->transfer.coarse.owned)));
   PetscCall(HJTransfersGetGhosts(op, nslots, op->coefficient, op->coefficient_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,7 +229,7 @@ size_t HJTransfersBytes(const HJTransfers *op)
   size_t n = (size_t)(op->ghosts[0].shell.size + op->ghosts[1].shell.size);
 
   if (op->coefficient) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
-  return n * sizeof(PetscScalar);
+  return n * (op->ops->single ? sizeof(float) : sizeof(PetscScalar));
 }
 
 typedef PetscErrorCode (*HJTransferKernel)(const HJTransferProduct *);
@@ -239,8 +242,7 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
-/* Arrays in the backend's memory */
-static PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
 {
   HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
   HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};

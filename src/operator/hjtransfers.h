@@ -30,11 +30,14 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
+/* Collective. The same of arrays in the backend's memory */
+PETSC_INTERN PetscErrorCode HJTransfersRun(HJTransfers *, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y);
 /* Room for coefficients */
 PETSC_INTERN PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *);
 /* Collective. Ghosts of n arrays over the owned coarse points, [n][shell.size] of the coarse side, in the backend's memory */
 PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, const PetscScalar *arrays, PetscScalar *ghost);
-/* Collective. With coefficients of their own at every point, copied from the host or the backend's memory; NULL: bilinear again */
+/* Collective. With coefficients of their own at every point, copied from the host or the backend's memory, or, to one in
+   single precision, rounded; NULL: bilinear again */
 PETSC_INTERN PetscErrorCode HJTransfersSetCoefficients(HJTransfers *, const PetscScalar *);
 /* What the coefficients and the ghosts take */
 PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
@@ -48,6 +51,10 @@ PETSC_INTERN PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTran
 */
 #define HJ_SET_INTERPOLATION "MatHJTransferSetInterpolation_C"
 typedef PetscErrorCode (*HJSetInterpolation)(Mat, Mat A, PetscBool symmetric, PetscReal limit, HJJump *);
+/* A matrix that interpolates composes this function too: what does so in one memory, with the coefficients that there are. Collective where
+   it is not made yet */
+#define HJ_GET_TRANSFERS "MatHJTransferGetTransfers_C"
+typedef PetscErrorCode (*HJGetTransfers)(Mat, PetscBool device, HJTransfers **);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);

@@ -295,6 +295,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   PetscCall(DMDestroy(&tr->fine));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFERS, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", NULL));
   PetscCall(PetscFree(P->data));
@@ -353,6 +354,7 @@ static PetscErrorCode MatCreate_HJTransfer(Mat P)
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFER, MatHJTransferGetTransfer_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_SET_INTERPOLATION, MatHJTransferSetInterpolation_HJTransfer));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_HAS_COEFFICIENTS, HJTransferHasCoefficients));
+  PetscCall(PetscObjectComposeFunction((PetscObject)P, HJ_GET_TRANSFERS, HJTransferGetOps));
   PetscCall(PetscObjectComposeFunction((PetscObject)P, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_HJStencil));
   PetscCall(MatBindToCPU_HJTransfer(P, PETSC_FALSE)); /* MatCreate() binds */
   PetscCall(PetscObjectChangeTypeName((PetscObject)P, MATHJTRANSFER));

@@ -33,6 +33,7 @@ class Hjacobi(MakefilePackage, CudaPackage):
     for _arch in CudaPackage.cuda_arch_values:
         if _arch in _archs:
             depends_on(f"petsc cuda_arch={_arch}", when=f"+cuda cuda_arch={_arch}")
+            depends_on(f"nccl cuda_arch={_arch}", when=f"+nccl cuda_arch={_arch}")
         else:
             conflicts(f"cuda_arch={_arch}", when="+cuda", msg="hjacobi has no kernels for it")
 

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   Cycles in single precision. Decides where they serve, and when the double ones take their place.
+
+   A cycle is the lists of steps that set-up has made, run on levels of float (operator/hjrounded.h) for a right-hand side that is
+   scaled to 1 and rounded. The finest residual, its norm and the solution are double, and so is what solves the coarsest grid or is handed
+   to fewer ranks. Coarse operators and interpolations were made in double and are rounded once. Which type an array has is said by the
+   backend that it belongs to (core/hjcore.h); levels, operators, steps and weights know nothing of it.
+*/
+#include "hjmg.h"
+
+/* Cycles one after the other that do not make the residual smaller */
+#define HJ_MG_SINGLE_PATIENCE 3
+/* Diagonals of a level that differ by more: rounding of the large couplings is then as much as the small ones. Jumps of 1e6 take at most 2
+   iterations more of CG than in double */
+#define HJ_MG_SINGLE_CONTRAST 1e7
+#define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
+
+/* The lists of steps that are run: a preconditioner's cycle, and the two that a solver's is made of */
+static const HJMGKind HJMGSingleKinds[] = {HJ_MG_APPLY, HJ_MG_START_ZERO, HJ_MG_ROTATED};
+#define HJ_MG_SINGLE_KINDS 3
+
+/* A preconditioner's cycle; a solver's first one, and those that follow */
+typedef enum { HJ_MG_SINGLE_APPLY, HJ_MG_SINGLE_FIRST, HJ_MG_SINGLE_NEXT } HJMGSingleCycle;
+
+struct _n_HJMGSingle {
+  PetscInt   nlevels;
+  HJRounded  level[HJ_MG_MAX_LEVELS];
+  HJPlanned *planned[HJ_MG_SINGLE_KINDS]; /* of each step that is a sweep */
+};
+
+static const HJSingleOps *HJMGSingleOps(const PC_HJMG *mg)
+{
+  return mg->level[0].op->ops->in_single->single;
+}
+
+PetscBool HJMGIsSingle(const PC_HJMG *mg)
+{
+  return (PetscBool)(mg->single && mg->flexible);
+}
+
+/* Those that compute the residual, or the product with each direction, of what they add to the solution. Others combine vectors that they
+   take for products with one and the same preconditioner, and would stop at a residual that is not there */
+PetscErrorCode HJMGSingleSuits(KSP ksp, PetscBool *suits)
+{
+  PetscFunctionBegin;
+  PetscCall(
+    PetscObjectTypeCompareAny((PetscObject)ksp, suits, KSPRICHARDSON, KSPHJRICHARDSON, KSPCG, KSPHJCG, KSPFCG, KSPFGMRES, KSPGCR, ""));
+  *suits = (PetscBool)(*suits && ksp->normtype != KSP_NORM_NONE); /* else it may be a part of another's preconditioner */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A power of 2, which rounds nothing, that makes numbers at most 1 */
+static PetscReal HJMGSingleScale(PetscReal largest)
+{
+  int exponent;
+
+  (void)frexp(largest, &exponent);
+  return ldexp(1.0, -exponent);
+}
+
+/* Whether it and its inverse are numbers */
+static PetscBool HJMGSingleScales(PetscReal largest)
+{
+  return (PetscBool)(largest > 1e-290 && largest < 1e290);
+}
+
+/* Why no cycle of these levels can be in single precision; NULL: they can */
+static const char *HJMGSingleLacks(const PC_HJMG *mg)
+{
+  if (mg->precision == PC_HJMG_PRECISION_DOUBLE) return "asked for";
+  if (mg->precision == PC_HJMG_PRECISION_AUTO) return "single is not asked for";
+  if (!mg->level[0].op->ops->in_single) return "the backend has no kernels for single yet";
+  if (mg->on_fewer_ranks) return "the level comes from more ranks";
+  if (mg->nlevels < 2) return "there is one level";
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - 1; level++)
+    if (level->lines) return "a level is smoothed by lines";
+  return NULL;
+}
+
+static PetscErrorCode HJMGSinglePlan(PC_HJMG *mg, int k)
+{
+  const HJMGSteps *list = &mg->steps[HJMGSingleKinds[k]];
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(list->n, &mg->single->planned[k]));
+  for (PetscInt i = 0; i < list->n; i++) {
+    const HJMGStep *s = &list->step[i];
+
+    if (s->kind != HJ_MG_SWEEP) continue;
+    PetscCall(HJOperatorPlanRun(mg->single->level[s->l].op, s->w, s->its, s->zero, PETSC_TRUE, PETSC_FALSE, &mg->single->planned[k][i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why the numbers of the levels are not for single precision; NULL: they are. Collective */
+static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
+{
+  const HJMGSingle single                        = ((PC_HJMG *)pc->data)->single;
+  PetscReal        bad[1 + 2 * HJ_MG_MAX_LEVELS] = {0.0}, *largest = bad + 1, *least = largest + single->nlevels, contrast = 1.0;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < single->nlevels; l++) {
+    const HJRounded *level = &single->level[l];
+
+    if (!HJRangeFits(&level->range) || !HJRangeFits(&level->inverse)) bad[0] = 1.0;
+    largest[l] = level->inverse.largest;
+    least[l]   = 1.0 / level->inverse.least; /* the smallest of all ranks is the largest inverse */
+  }
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, bad, (PetscMPIInt)(1 + 2 * single->nlevels), MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  for (PetscInt l = 0; l < single->nlevels; l++) contrast = PetscMax(contrast, largest[l] * least[l]);
+  *why = bad[0] != 0.0                      ? "a number of a level is too large or too small for single"
+         : contrast > HJ_MG_SINGLE_CONTRAST ? "coefficients differ by more than single bears"
+                                            : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From now on, until the next set-up, cycles are double */
+static PetscErrorCode HJMGSingleLeave(PC pc, const char why[])
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "Cycles go on in double precision: %s\n", why));
+  PetscCall(HJMGSingleDestroy(mg));
+  mg->not_single = why;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleSetUp(PC pc)
+{
+  PC_HJMG    *mg = (PC_HJMG *)pc->data;
+  const char *why;
+  PetscReal   scale;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSingleDestroy(mg));
+  mg->not_single = HJMGSingleLacks(mg);
+  if (mg->not_single) PetscFunctionReturn(PETSC_SUCCESS);
+  scale = HJMGSingleScale(mg->level[0].coarsening.coupled);
+  PetscCall(PetscNew(&mg->single));
+  for (PetscInt l = 0; l < mg->nlevels; l++) {
+    const HJMGLevel *level = &mg->level[l];
+    const PetscBool  last  = (PetscBool)(l == mg->nlevels - 1);
+
+    PetscCall(HJRoundedCreate(level->op, level->A, last ? NULL : level->P, last ? NULL : level[1].da, scale, &mg->single->level[l]));
+    mg->single->nlevels++;
+  }
+  PetscCall(HJMGSingleFits(pc, &why));
+  if (why) {
+    PetscCall(HJMGSingleLeave(pc, why));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int k = 0; k < HJ_MG_SINGLE_KINDS; k++) PetscCall(HJMGSinglePlan(mg, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleDestroy(PC_HJMG *mg)
+{
+  PetscFunctionBegin;
+  mg->not_single = NULL;
+  if (!mg->single) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < mg->single->nlevels; l++) PetscCall(HJRoundedDestroy(&mg->single->level[l]));
+  for (int k = 0; k < HJ_MG_SINGLE_KINDS; k++) PetscCall(PetscFree(mg->single->planned[k]));
+  PetscCall(PetscFree(mg->single));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscScalar *HJMGSingleVector(HJRounded *level, HJMGVector which)
+{
+  return which == HJ_MG_B ? level->b : which == HJ_MG_X ? level->x : which == HJ_MG_Y ? level->r : NULL;
+}
+
+/* Numbers of a vector, in double, to or from those of a level, which are scale times these */
+static PetscErrorCode HJMGSingleMove(const PC_HJMG *mg, Vec v, PetscBool to_vector, PetscReal scale, PetscScalar *single)
+{
+  const HJSingleOps *ops = HJMGSingleOps(mg);
+  PetscScalar       *a;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArray(v, &a));
+  if (to_vector) PetscCall(ops->widen(n, 1.0 / scale, single, PETSC_FALSE, a));
+  else PetscCall(ops->round(n, scale, a, single, NULL));
+  PetscCall(VecRestoreArray(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last level, in double, whose matrix is not scaled */
+static PetscErrorCode HJMGSingleSolveCoarsest(PC_HJMG *mg, const HJMGStep *s, HJRounded *at)
+{
+  const HJMGLevel *level = &mg->level[s->l];
+  const Vec        x     = s->x == HJ_MG_X ? level->x : level->r;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSingleMove(mg, level->b, PETSC_TRUE, 1.0, at->b));
+  if (!s->zero) PetscCall(HJMGSingleMove(mg, x, PETSC_TRUE, 1.0 / at->scale, HJMGSingleVector(at, s->x)));
+  PetscCall(HJMGRunCoarseStep(mg, s));
+  PetscCall(HJMGSingleMove(mg, x, PETSC_FALSE, 1.0 / at->scale, HJMGSingleVector(at, s->x)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s, const HJPlanned *planned)
+{
+  HJRounded   *at = &mg->single->level[s->l];
+  PetscScalar *x = HJMGSingleVector(at, s->x), *y = HJMGSingleVector(at, s->y), *other = s->x == HJ_MG_X ? at->r : at->x;
+  PetscBool    in_y;
+
+  PetscFunctionBegin;
+  switch (s->kind) {
+  case HJ_MG_SWEEP:
+    PetscCall(HJOperatorRunArrays(at->op, s->w, planned, at->b, x, other, &in_y));
+    break;
+  case HJ_MG_RESTRICT:
+    PetscCall(HJRoundedRestrict(at, x ? at->b : y, x, other, at[1].b));
+    break;
+  case HJ_MG_CORRECT:
+    PetscCall(HJTransfersRun(at->P, PETSC_FALSE, HJMGSingleVector(at + 1, s->c), s->zero ? NULL : x, x));
+    break;
+  default:
+    PetscCall(HJMGSingleSolveCoarsest(mg, s, at));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest number and the sum of squares of a vector of all ranks */
+static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *norm, PetscReal *largest)
+{
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)v);
+  const PetscScalar *a;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayRead(v, &a));
+  PetscCall(HJMGSingleOps(mg)->measure(n, a, norm, largest));
+  PetscCall(VecRestoreArrayRead(v, &a));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, comm));
+  *norm = PetscSqrtReal(*norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first steps of a list. from_zero: what the finest level has before its correction is 0 */
+static PetscErrorCode HJMGSingleRunList(PC_HJMG *mg, int k, PetscInt n, PetscBool from_zero)
+{
+  PetscInt l = 0;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGLogMove(mg, -1, 0));
+  for (PetscInt i = 0; i < n; i++) {
+    HJMGStep s = mg->steps[HJMGSingleKinds[k]].step[i];
+
+    if (s.l != l) PetscCall(HJMGLogMove(mg, l, s.l));
+    l = s.l;
+    if (from_zero && s.kind == HJ_MG_CORRECT && !l) s.zero = PETSC_TRUE;
+    PetscCall(HJMGSingleStep(mg, &s, &mg->single->planned[k][i]));
+  }
+  PetscCall(HJMGLogMove(mg, l, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A cycle for the right-hand side that the finest level has. A solver's is the rotated one, in which the residual of the solution that
+   there is is restricted, and smoothing comes after the correction alone, as much as before and after it; before the first one too. Its
+   last step restricts the residual for the next one, which a double one takes the place of */
+static PetscErrorCode HJMGSingleRun(PC_HJMG *mg, HJMGSingleCycle cycle, PetscScalar **result)
+{
+  HJRounded       *at   = mg->single->level;
+  const HJMGKind   kind = cycle == HJ_MG_SINGLE_APPLY ? HJ_MG_APPLY : HJ_MG_ROTATED;
+  const HJMGSteps *list = &mg->steps[kind];
+
+  PetscFunctionBegin;
+  if (cycle == HJ_MG_SINGLE_APPLY) PetscCall(HJMGSingleRunList(mg, 0, list->n, PETSC_FALSE));
+  else {
+    if (cycle == HJ_MG_SINGLE_FIRST) PetscCall(HJMGSingleRunList(mg, 1, mg->steps[HJ_MG_START_ZERO].n, PETSC_FALSE));
+    else PetscCall(HJRoundedRestrict(at, at->b, NULL, NULL, at[1].b));
+    PetscCall(HJMGSingleRunList(mg, 2, list->n - 1, (PetscBool)(cycle == HJ_MG_SINGLE_NEXT)));
+  }
+  *result = list->in_y ? at->r : at->x;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = a cycle for b, whose largest number is given, or x + that. *done is false, and x what it was, where the cycle overflows */
+static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGSingleCycle cycle, Vec b, PetscReal largest, PetscBool add, Vec x, PetscBool *done)
+{
+  const HJSingleOps *ops = HJMGSingleOps(mg);
+  HJRounded         *at  = mg->single->level;
+  const PetscScalar *ba;
+  PetscScalar       *xa, *result    = NULL;
+  PetscReal          squares, scale = HJMGSingleScale(largest);
+  PetscMPIInt        finite;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(b, &n));
+  PetscCall(VecGetArrayRead(b, &ba));
+  PetscCall(ops->round(n, scale, ba, at->b, NULL));
+  PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscCall(HJMGSingleRun(mg, cycle, &result));
+  PetscCall(ops->measure_single(n, result, &squares));
+  finite = !PetscIsInfOrNanReal(squares);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)b)));
+  *done = (PetscBool)finite;
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (add) PetscCall(VecGetArray(x, &xa));
+  else PetscCall(VecGetArrayWrite(x, &xa));
+  PetscCall(ops->widen(n, at->scale / scale, result, add, xa));
+  if (add) PetscCall(VecRestoreArray(x, &xa));
+  else PetscCall(VecRestoreArrayWrite(x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleApply(PC pc, Vec b, Vec x, PetscBool *done)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscReal norm, largest;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSingleMeasure(mg, b, &norm, &largest));
+  *done = PETSC_TRUE;
+  if (largest == 0.0) {
+    PetscCall(VecSet(x, 0.0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *done = HJMGSingleScales(largest);
+  if (*done) PetscCall(HJMGSingleCorrect(mg, HJ_MG_SINGLE_APPLY, b, largest, PETSC_FALSE, x, done));
+  if (!*done) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += a cycle for the residual r, in double where single does not serve any more */
+static PetscErrorCode HJMGSingleAdvance(PC pc, PetscBool first, Vec r, PetscReal largest, Vec x)
+{
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool done = PETSC_FALSE;
+  Vec       residual, correction;
+
+  PetscFunctionBegin;
+  if (HJMGIsSingle(mg) && HJMGSingleScales(largest))
+    PetscCall(HJMGSingleCorrect(mg, first ? HJ_MG_SINGLE_FIRST : HJ_MG_SINGLE_NEXT, r, largest, PETSC_TRUE, x, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->single) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+  PetscCall(VecDuplicate(r, &residual));
+  PetscCall(VecDuplicate(r, &correction));
+  PetscCall(VecCopy(r, residual)); /* r may be a vector that cycles work in */
+  PetscCall(HJMGReplay(pc, HJ_MG_ROTATED_PART, residual, correction, mg->level[0].r));
+  PetscCall(VecAXPY(x, 1.0, correction));
+  PetscCall(VecDestroy(&residual));
+  PetscCall(VecDestroy(&correction));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
+                               PetscInt *it)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  PetscReal  largest, norm[HJ_MG_SINGLE_PATIENCE + 1];
+
+  PetscFunctionBegin;
+  if (zero) PetscCall(VecSet(x, 0.0));
+  for (*it = 0;; ++*it) {
+    PetscReal *now = &norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)];
+    const Vec  r   = zero && !*it ? b : level->r;
+
+    if (r != b) PetscCall(MatResidual(level->A, b, x, r));
+    PetscCall(HJMGSingleMeasure(mg, r, now, &largest));
+    PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    if (ksp->reason || *it == its) break;
+    if (mg->single && *it >= HJ_MG_SINGLE_PATIENCE && !(*now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
+      PetscCall(HJMGSingleLeave(pc, "the residual did not fall"));
+    PetscCall(HJMGSingleAdvance(pc, (PetscBool) !*it, r, largest, x));
+    if (how->shown) PetscCall(HJIteratesRemove(how, x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscReal HJMGSingleBytes(const PC_HJMG *mg)
+{
+  PetscReal bytes = 0;
+
+  for (PetscInt l = 0; mg->single && l < mg->single->nlevels; l++) bytes += HJRoundedBytes(&mg->single->level[l]);
+  return bytes;
+}
+
+PetscErrorCode HJMGSingleView(const PC_HJMG *mg, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  if (mg->single)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "cycles in single precision, residuals in double; in double for a KSP that wants the same "
+                                             "preconditioner each time\n"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "cycles in double precision: %s\n", mg->not_single));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

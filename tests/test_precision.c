@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ranks: 1 2 4 */
+/*
+   Cycles of PCHJMG in single precision: the answer and, to one, the iterations that double has; when double takes their place. Other
+   backends than the host's have none, and are double as asked for.
+*/
+#include "hjinterpolationcase.h"
+#include "hjmgcase.h"
+
+#define SINGLE "cycles in single precision"
+#define DOUBLE "cycles in double precision"
+
+typedef struct {
+  PetscInt           its;
+  KSPConvergedReason reason;
+  PetscReal          residual;
+  PetscBool          holds; /* the view afterwards has the words */
+} Solved;
+
+/* To rtol in the 2-norm of the residual, from zero, in a precision; x keeps the solution */
+static PetscErrorCode Solve(Mat A, KSPType type, PCHJMGPrecision precision, PetscReal rtol, PetscInt max_it, const char *words, Vec b,
+                            Vec x, Solved *s)
+{
+  KSP ksp;
+  PC  pc;
+
+  PetscFunctionBegin;
+  PetscCall(MakeKSP(A, type, max_it, &ksp, &pc));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  if (!strcmp(type, KSPGMRES)) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, rtol, 1e-300, PETSC_DEFAULT, max_it));
+  PetscCall(PCHJMGSetPrecision(pc, precision));
+  PetscCall(PCHJMGSetRankPoints(pc, 1));
+  PetscCall(ProblemSolve(ksp, A, b, x, &s->its, &s->reason, &s->residual));
+  PetscCall(ViewHolds(pc, words, &s->holds));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the backend of this run has single precision */
+static PetscErrorCode HasSingle(PetscBool *has)
+{
+  char backend[32] = "host";
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscStrcmp(backend, "host", has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const Problem problems[] =
+  {{1, {257, 1, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},     {2, {129, 97, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
+   {2, {65, 65, 1}, IDENTITY, VARYING, PETSC_FALSE},       {2, {97, 65, 1}, NEUMANN, VARYING, PETSC_FALSE},
+   {2, {96, 64, 1}, PERIODIC, CONSTANT, PETSC_TRUE},       {2, {65, 66, 1}, PERIODIC_FIRST, JUMP, PETSC_FALSE},
+   {3, {33, 33, 33}, DIRICHLET, CONSTANT, PETSC_FALSE},    {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE},
+   {3, {24, 24, 32}, PERIODIC_LAST, VARYING, PETSC_FALSE}, {3, {17, 33, 33}, DIRICHLET, CONSTANT, PETSC_TRUE}};
+
+/* The true residual reaches 1e-12, as in double, and takes at most one iteration more */
+static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscBool single)
+{
+  static const char *const types[] = {KSPRICHARDSON, KSPCG, KSPFGMRES};
+  DM                       da;
+  Mat                      A;
+  Vec                      b, x;
+  Solved                   s[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, stencil, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  if (IsSingular(p)) PetscCall(SayConstants(A, b));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    if (!strcmp(types[t], KSPCG) && !IsSymmetric(p)) continue;
+    PetscCall(Solve(A, types[t], PC_HJMG_PRECISION_DOUBLE, 1e-12, 60, DOUBLE, b, x, &s[0]));
+    PetscCall(Solve(A, types[t], PC_HJMG_PRECISION_SINGLE, 1e-12, 60, single ? SINGLE : DOUBLE, b, x, &s[1]));
+    PetscCall(HJTestOK((PetscBool)(s[1].reason > 0 && s[0].holds && s[1].holds && s[1].its <= s[0].its + 1 && s[1].residual <= 1e-11),
+                       "%s, %s: %" PetscInt_FMT " iterations, in double %" PetscInt_FMT ", residual %g", Name(p, stencil), types[t],
+                       s[1].its, s[0].its, (double)s[1].residual));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Jumps up to 1e6 take at most two iterations more; larger ones are for double */
+static const struct {
+  Jumps       p;
+  const char *words;
+} jumps[] = {{{2, 129, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0, 0}, SINGLE},
+             {{2, 129, REGION, 1e6, 1, SAMPLED, DIRICHLET, 0, 0}, SINGLE},
+             {{2, 129, BLOCKS, 1e6, 5, HARMONIC, DIRICHLET, 0, 0}, SINGLE},
+             {{3, 33, REGION, 1e6, 1, HARMONIC, DIRICHLET, 0, 0}, SINGLE},
+             {{3, 33, BLOCKS, 1e6, 5, SAMPLED, DIRICHLET, 0, 0}, SINGLE},
+             {{2, 129, REGION, 1e9, 1, HARMONIC, DIRICHLET, 0, 0}, "differ by more"},
+             {{3, 33, REGION, 1e12, 1, HARMONIC, DIRICHLET, 0, 0}, "differ by more"},
+             {{2, 65, REGION, 1e-45, 1, HARMONIC, DIRICHLET, 0, 0}, "too large or too small"}};
+
+static PetscErrorCode TestJumps(const Jumps *p, const char *words, PetscBool single)
+{
+  DM     da;
+  Mat    A;
+  Vec    b, x;
+  Solved s[2];
+
+  PetscFunctionBegin;
+  PetscCall(JumpsCreate(p, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(Solve(A, KSPCG, PC_HJMG_PRECISION_DOUBLE, 1e-8, 60, DOUBLE, b, x, &s[0]));
+  PetscCall(Solve(A, KSPCG, PC_HJMG_PRECISION_SINGLE, 1e-8, 60, single ? words : DOUBLE, b, x, &s[1]));
+  PetscCall(HJTestOK((PetscBool)(s[1].reason > 0 && s[1].holds && s[1].its <= s[0].its + 2 && s[1].residual <= 1e-7),
+                     "%" PetscInt_FMT "D, jump %g, %s: %" PetscInt_FMT " iterations of CG, in double %" PetscInt_FMT ", residual %g",
+                     p->dim, (double)p->jump, words, s[1].its, s[0].its, (double)s[1].residual));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  DM  da;
+  Mat A;
+  Vec b, x[2];
+} System;
+
+static PetscErrorCode SystemCreate(PetscInt dim, Boundary boundary, System *s)
+{
+  const Problem p = {dim, {65, 33, dim > 2 ? 17 : 1}, boundary, VARYING, PETSC_FALSE};
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &s->da, &s->A));
+  PetscCall(DMCreateGlobalVector(s->da, &s->b));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(s->b, &s->x[i]));
+  PetscCall(ProblemVector(s->da, 1, s->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SystemDestroy(System *s)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&s->x[i]));
+  PetscCall(VecDestroy(&s->b));
+  PetscCall(MatDestroy(&s->A));
+  PetscCall(DMDestroy(&s->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Methods that want the same preconditioner each time, and who applies it by himself, have double, bit by bit */
+static PetscErrorCode TestInflexible(PetscInt dim)
+{
+  System    s;
+  Solved    how[2];
+  PetscBool same[2];
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(dim, DIRICHLET, &s));
+  for (int i = 0; i < 2; i++)
+    PetscCall(Solve(s.A, KSPGMRES, i ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE, 1e-10, 60, "", s.b, s.x[i], &how[i]));
+  PetscCall(VecEqual(s.x[0], s.x[1], &same[0]));
+  for (int i = 0; i < 2; i++) {
+    PC pc;
+
+    PetscCall(MakePC(s.A, 4, 3, &pc));
+    PetscCall(PCHJMGSetPrecision(pc, i ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCApply(pc, s.b, s.x[i]));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecEqual(s.x[0], s.x[1], &same[1]));
+  PetscCall(HJTestOK((PetscBool)(how[1].reason > 0 && how[0].its == how[1].its && same[0] && same[1]),
+                     "%" PetscInt_FMT "D, GMRES, PCApply(): those of double", dim));
+  PetscCall(SystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The unit of the matrix and of the right-hand side is none of single's business. Powers of 2 round nothing */
+static PetscErrorCode TestUnits(PetscInt dim, PetscReal unit, PetscReal side)
+{
+  static const char *const types[] = {KSPRICHARDSON, KSPCG};
+  System                   s;
+  Solved                   how[2];
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(dim, DIRICHLET, &s));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscBool same;
+
+    PetscCall(Solve(s.A, types[t], PC_HJMG_PRECISION_SINGLE, 1e-10, 60, SINGLE, s.b, s.x[0], &how[0]));
+    PetscCall(MatScale(s.A, unit));
+    PetscCall(VecScale(s.b, side));
+    PetscCall(Solve(s.A, types[t], PC_HJMG_PRECISION_SINGLE, 1e-10, 60, SINGLE, s.b, s.x[1], &how[1]));
+    PetscCall(MatScale(s.A, 1.0 / unit));
+    PetscCall(VecScale(s.b, 1.0 / side));
+    PetscCall(VecScale(s.x[1], unit / side));
+    PetscCall(VecEqual(s.x[0], s.x[1], &same));
+    PetscCall(HJTestOK((PetscBool)(how[1].reason > 0 && how[0].its == how[1].its && how[0].holds == how[1].holds && same),
+                       "%" PetscInt_FMT "D, %s, A times %g, b times %g: %" PetscInt_FMT " and %" PetscInt_FMT " iterations", dim, types[t],
+                       (double)unit, (double)side, how[0].its, how[1].its));
+  }
+  PetscCall(SystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More than double can reach is asked for: it goes on in double, and comes as far. A right-hand side of zeros */
+static PetscErrorCode TestGoesOn(PetscInt dim, PetscBool single)
+{
+  System    s;
+  Solved    how[2];
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(dim, dim > 2 ? IDENTITY : DIRICHLET, &s));
+  for (int i = 0; i < 2; i++)
+    PetscCall(Solve(s.A, KSPRICHARDSON, i ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE, 1e-30, 40,
+                    single && i ? "did not fall" : DOUBLE, s.b, s.x[i], &how[i]));
+  PetscCall(HJTestOK((PetscBool)(how[1].holds && how[1].its == 40 && how[1].residual <= 2.0 * how[0].residual),
+                     "%" PetscInt_FMT "D, 1e-30 is asked for: %g, in double %g", dim, (double)how[1].residual, (double)how[0].residual));
+  PetscCall(VecSet(s.b, 0.0));
+  PetscCall(Solve(s.A, KSPCG, PC_HJMG_PRECISION_SINGLE, 1e-10, 40, single ? SINGLE : DOUBLE, s.b, s.x[0], &how[0]));
+  PetscCall(VecNorm(s.x[0], NORM_INFINITY, &norm));
+  PetscCall(HJTestOK((PetscBool)(how[0].holds && how[0].reason > 0 && norm == 0.0), "%" PetscInt_FMT "D, b = 0", dim));
+  PetscCall(SystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, another precision, the getter */
+static PetscErrorCode TestAgain(PetscBool single)
+{
+  const Problem   other = {2, {65, 33, 1}, DIRICHLET, JUMP, PETSC_FALSE};
+  System          s;
+  KSP             ksp;
+  PC              pc;
+  PCHJMGPrecision precision;
+  PetscReal       residual[3];
+  PetscBool       holds[3];
+
+  PetscFunctionBegin;
+  PetscCall(SystemCreate(2, DIRICHLET, &s));
+  PetscCall(MakeKSP(s.A, KSPCG, 60, &ksp, &pc));
+  PetscCall(PCHJMGSetRankPoints(pc, 1));
+  for (int i = 0; i < 3; i++) {
+    KSPConvergedReason reason;
+    PetscInt           its;
+
+    if (i == 1) PetscCall(ProblemFill(&other, s.da, 0, s.A));
+    PetscCall(PCHJMGSetPrecision(pc, i < 2 ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE));
+    PetscCall(ProblemSolve(ksp, s.A, s.b, s.x[0], &its, &reason, &residual[i]));
+    PetscCall(ViewHolds(pc, i < 2 && single ? SINGLE : DOUBLE, &holds[i]));
+  }
+  PetscCall(PCHJMGGetPrecision(pc, &precision));
+  PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2] && precision == PC_HJMG_PRECISION_DOUBLE && residual[0] < 1e-7 &&
+                                 residual[1] < 1e-7 && residual[2] < 1e-7),
+                     "new values, another precision: residuals %g, %g, %g", (double)residual[0], (double)residual[1], (double)residual[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(SystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool single;
+  int       code;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscCall(HasSingle(&single));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestSame(&problems[i], (PetscBool)(i % 2), single));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(jumps); i++) PetscCall(TestJumps(&jumps[i].p, jumps[i].words, single));
+  for (PetscInt dim = 2; dim <= 3; dim++) {
+    PetscCall(TestInflexible(dim));
+    PetscCall(TestGoesOn(dim, single));
+    PetscCall(TestUnits(dim, PetscPowReal(2.0, -200), PetscPowReal(2.0, 150)));
+    PetscCall(TestUnits(dim, PetscPowReal(2.0, 200), PetscPowReal(2.0, -150)));
+  }
+  PetscCall(TestAgain(single));
+  code = HJTestDone();
+  PetscCall(PetscFinalize());
+  return code;
+}
