@@ -10,7 +10,7 @@
 #   install  that tree is installed into a scratch prefix, with all that tests/test_install.sh asks of it
 #   python   an sdist for PyPI is made, and pip installs it; skipped where there is no petsc4py
 #   pypi     PyPI would take the sdist; beside PyPI's petsc and petsc4py pip installs this, which solves a problem and passes the tests of
-#            config/python. PYPI_VENV: a virtual environment that has these, or where they shall be built, which takes some 20 minutes
+#            config/python. PYPI_VENV: a virtual environment that has these, or where they shall be built, which takes some 12 minutes
 #            (default: in $BUILD/release-check)
 #   ubuntu   README's commands and pip in a bare Ubuntu 24.04 (.ci/bare.sh, which CI runs for Debian 12 and 13); skipped where none can be made
 set -u
