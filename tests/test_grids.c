@@ -235,6 +235,51 @@ static PetscErrorCode TestSizes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values that have boundary rows, and others that have none, on one grid: each is solved, twice, as by a new PC */
+static PetscErrorCode TestTurned(void)
+{
+  static const Case cases[] = {
+    {2, 63, PETSC_FALSE, DROPPED, 1, 0}, {2, 65, PETSC_FALSE, INSIDE, 1, 0}, {2, 63, PETSC_FALSE, KEPT, 1, 0},
+    {2, 63, PETSC_FALSE, DROPPED, 2, 0}, {2, 65, PETSC_TRUE, INSIDE, 1, 0},
+  };
+  const KSPType types[] = {KSPRICHARDSON, KSPGMRES};
+
+  PetscFunctionBegin;
+  for (int t = 0; t < 2; t++) {
+    DM        da;
+    Mat       A;
+    KSP       ksp;
+    PC        pc;
+    Vec       b, x, r;
+    PetscReal norm[2];
+    PetscInt  its;
+
+    PetscCall(CaseCreate(&cases[0], &da, &A));
+    PetscCall(DMCreateGlobalVector(da, &b));
+    PetscCall(VecDuplicate(b, &x));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(MakeKSP(A, types[t], 40, &ksp, &pc));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
+      PetscCall(MatZeroEntries(A));
+      PetscCall(FillRows(da, CaseRow, &cases[i], 0, INSERT_VALUES, A));
+      PetscCall(CaseVector(&cases[i], da, 0, b));
+      for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetIterationNumber(ksp, &its));
+      PetscCall(MatResidual(A, b, x, r));
+      PetscCall(VecNorm(r, NORM_2, &norm[0]));
+      PetscCall(VecNorm(b, NORM_2, &norm[1]));
+      PetscCall(HJTestOK((PetscBool)(its <= 6 && norm[0] < 1.1e-8 * norm[1]), "%s after others, %s: %d iterations, residual %.1e",
+                         CaseName(&cases[i]), types[t], (int)its, (double)(norm[0] / norm[1])));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    for (int i = 0; i < 3; i++) PetscCall(VecDestroy((Vec *[]){&b, &x, &r}[i]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscMPIInt size;
@@ -245,7 +290,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCall(GetSizeAndDevice(&size, &cuda));
-  if (!cuda) { /* whose kernels have not had boundary rows left out */
+  if (!cuda) { /* which keeps the whole grid where columns are kept, and has even coarse points alone */
     PetscCall(TestBoundaryRows(2, 63, PETSC_FALSE));
     PetscCall(TestBoundaryRows(2, 65, PETSC_TRUE));
     PetscCall(TestBoundaryRows(3, 15, PETSC_FALSE));
@@ -254,6 +299,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));
+  PetscCall(TestTurned());
   failed = HJTestDone();
   PetscCall(PetscFinalize());
   return failed;

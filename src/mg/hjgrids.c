@@ -666,6 +666,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
   PetscCall(HJMGInsideDestroy(&mg->inside));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i])); /* of the points inside, or of all */
   PetscCall(VecDestroy(&mg->scale));
   PetscCall(VecDestroy(&mg->mask));
   PetscCall(VecDestroy(&mg->masked));

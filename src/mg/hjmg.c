@@ -614,7 +614,6 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   mg->failure.words[0] = 0;
   PetscCall(VecDestroy(&mg->residual));
   PetscCall(VecDestroy(&mg->correction));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
