@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ranks: 1 2 3 4 */
+/* ranks: 1 2 4, long: 3 */
 /*
    Singular matrices whose null spaces are any vectors, on the left others than on the right: said to PETSc as vectors, in part, or not at
    all. What is said to be solved is: the residual itself is looked at.
@@ -315,11 +315,13 @@ static PetscErrorCode TestCase(const Singular *s, PetscBool stencil)
 
 int main(int argc, char **argv)
 {
-  int code;
+  PetscBool only_long; /* the same cases */
+  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
+  PetscCall(HJTestLong(&only_long));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestCase(&cases[i], (PetscBool)(i % 2)));
   code = HJTestDone();
   PetscCall(PetscFinalize());

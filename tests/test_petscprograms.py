@@ -247,7 +247,7 @@ class Outcome:
 CURES = re.compile(r'use |take |give |leave |set |-pc_|-dm_|-ksp_|-mat_', re.I)
 # PETSc's own solvers and colourings that take one type of matrix or PC alone, and say which
 THEIRS = re.compile('ML can only handle AIJ|Must use MATHYPRESTRUCT|PCBDDC preconditioner requires matrix of type MATIS|need a PCBDDC|'
-                    'Matrix must be AIJ for greedy coloring')
+                    'Matrix must be AIJ for greedy coloring|Amat should be of type MATIS')
 
 
 def failed_kind(outcome):
