@@ -272,7 +272,7 @@ static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, 
   PetscCall(MatResidual(A, b, x, r));
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  *relative = norm[0] / norm[1];
+  *relative = norm[0] == 0.0 ? 0.0 : norm[0] / norm[1];
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

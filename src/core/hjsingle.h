@@ -22,7 +22,7 @@ static inline PetscBool HJRangeFits(const HJRange *range)
 struct _n_HJSingleOps {
   /* The sum of squares of n numbers, and the largest size; infinite where there is NaN */
   PetscErrorCode (*measure)(PetscCount n, const PetscReal *x, PetscReal *squares, PetscReal *largest);
-  /* single = scale x; range, unless it is NULL, takes what is seen of the scaled numbers */
+  /* single = scale x; range, unless it is NULL, takes what is seen of the scaled numbers, and where it does not fit then they are 0 */
   PetscErrorCode (*round)(PetscCount n, PetscReal scale, const PetscReal *x, void *single, HJRange *range);
   /* x = scale single, or x + scale single */
   PetscErrorCode (*widen)(PetscCount n, PetscReal scale, const void *single, PetscBool add, PetscReal *x);

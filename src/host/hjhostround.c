@@ -47,13 +47,15 @@ static PetscErrorCode HJHostRoundNumbers(PetscCount n, PetscReal scale, const Pe
   float *to = (float *)single;
 
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < n; i++) to[i] = (float)(scale * x[i]);
   for (PetscCount i = 0; i < n && range; i++) {
     const PetscReal size = HJRoundSize(scale * x[i]);
 
     range->largest = PetscMax(range->largest, size);
     if (size > 0.0) range->least = PetscMin(range->least, size);
   }
+  if (range && !HJRangeFits(range)) memset(to, 0, (size_t)n * sizeof(*to)); /* none is made that would be infinite */
+  else
+    for (PetscCount i = 0; i < n; i++) to[i] = (float)(scale * x[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
