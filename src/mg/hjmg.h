@@ -49,7 +49,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
    those below the floor for that share: what a coarse grid makes of a singular vector is not what the finest one would, and a left
    preconditioned residual is measured by it */
 #define HJ_MG_SVD_LEAST 1e-5
-#define HJ_MG_SVD_FLOOR 1e-4
+#define HJ_MG_SVD_FLOOR 1e-3
 /* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
