@@ -5,7 +5,7 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjentries.cuh"
 #include "cuda/device/hjscratch.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
@@ -161,31 +161,23 @@ template <typename T> static __global__ void HJPart_Kernel(const __grid_constant
   }
 }
 
-/* What HJArrayOps' couples() is asked: off and begin are those of the slots from the first neighbour's on */
+/* What HJArrayOps' couples() is asked */
 typedef struct {
-  HJBox                points[HJ_MAX_SIDES], to, domain;
-  int                  n[3], nslots, off[HJ_MAX_SLOTS][3];
-  long long            begin[HJ_MAX_SLOTS];
-  bool                 in;
-  const double        *value, *rows; /* of a dictionary value is NULL */
-  const unsigned char *index;
+  HJDEntries a;
+  HJBox      points[HJ_MAX_SIDES], to;
+  bool       in;
 } HJCouplesArgs;
-
-static __device__ double HJCouplesAt(const HJCouplesArgs &p, int slot, long long at)
-{
-  return p.value ? p.value[p.begin[slot] + at] : p.rows[p.index[at] * p.nslots + slot];
-}
 
 static __device__ bool HJPointCouples(const HJCouplesArgs &p, int i, int j, int k)
 {
-  const long long at = ((long long)k * p.n[1] + j) * p.n[0] + i;
+  const long long at = ((long long)k * p.a.n[1] + j) * p.a.n[0] + i;
 
-  if (p.in && HJCouplesAt(p, 0, at) == 0.0) return true;
-  for (int s = 1; s < p.nslots; s++) {
-    const int *off = p.off[s], to[3] = {i + off[0], j + off[1], k + off[2]};
+  if (p.in && HJDEntryAt(p.a, 0, at) == 0.0) return true;
+  for (int s = 1; s < p.a.nslots; s++) {
+    const int *off = p.a.off[s], to[3] = {i + off[0], j + off[1], k + off[2]};
 
-    if (HJCouplesAt(p, s, at) == 0.0) continue;
-    if (HJPointInside(&p.domain, to[0], to[1], to[2]) && HJPointInside(&p.to, to[0], to[1], to[2]) == (PetscBool)p.in) return true;
+    if (HJDEntryAt(p.a, s, at) == 0.0) continue;
+    if (HJPointInside(&p.a.domain, to[0], to[1], to[2]) && HJPointInside(&p.to, to[0], to[1], to[2]) == (PetscBool)p.in) return true;
   }
   return false;
 }
@@ -399,9 +391,8 @@ static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJ
 static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid *grid, PetscInt n, const HJBox points[], const HJBox *to,
                                            PetscBool in, PetscBool couple[])
 {
-  const bool    arrays = c->storage == HJ_COEFFICIENTS_ARRAYS;
-  HJCouplesArgs p      = {};
-  long long     most   = 0;
+  HJCouplesArgs p    = {};
+  long long     most = 0;
   cudaStream_t  stream;
   int          *flag, found;
 
@@ -412,21 +403,9 @@ static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid
     couple[b]   = PETSC_FALSE;
   }
   if (!most || !n) PetscFunctionReturn(PETSC_SUCCESS);
-  p.to     = *to;
-  p.domain = grid->domain;
-  p.in     = in;
-  p.nslots = (int)c->nslots;
-  p.value  = arrays ? c->value : NULL;
-  p.rows   = c->device_rows;
-  p.index  = c->index;
-  for (int d = 0; d < 3; d++) p.n[d] = (int)HJBoxWidth(&grid->owned, d);
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(c, s, off);
-    for (int d = 0; d < 3; d++) p.off[s][d] = (int)off[d];
-    p.begin[s] = HJSlotBegin(c, s);
-  }
+  p.a  = HJDEntriesOf(grid, c);
+  p.to = *to;
+  p.in = in;
   PetscCall(HJFlagBegin(&flag));
   PetscCall(HJStream(&stream));
   HJCouples_Kernel<<<dim3(HJArraysBlocks(most), (unsigned)n), HJ_ARRAYS_THREADS, 0, stream>>>(p, flag);

@@ -4,7 +4,7 @@
    segments: each is eliminated as if nothing came before it, which also says by what a value before it would be multiplied; then all values
    at the cuts are known, and it is eliminated once more with the one before it. Factors lie as the points do.
 */
-#include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/hjentries.cuh"
 #include "cuda/device/hjscratch.h"
 #include "hjlines_cuda.h"
 
@@ -119,22 +119,14 @@ PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, 
 
 /* What factors are made from */
 typedef struct {
-  HJDLines             l;
-  HJBox                domain;
-  int                  width[3], nslots, off[HJ_MAX_SLOTS][3], opposite[HJ_MAX_SLOTS];
-  long long            begin[HJ_MAX_SLOTS], npoints;
-  double               row[HJ_MAX_SLOTS]; /* of one row for all points */
-  const double        *value, *rows;      /* arrays; a dictionary's */
-  const unsigned char *index;
-  double              *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
-  unsigned long long  *bound;       /* bits of the largest */
-  int                 *bad;         /* a pivot is not positive */
+  HJDLines            l;
+  HJDEntries          a;
+  int                 opposite[HJ_MAX_SLOTS];
+  long long           npoints;
+  double             *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
+  unsigned long long *bound;       /* bits of the largest */
+  int                *bad;         /* a pivot is not positive */
 } HJLinesArgs;
-
-static __device__ double HJLinesEntry(const HJLinesArgs &p, int slot, long long point)
-{
-  return p.value ? p.value[p.begin[slot] + point] : p.rows ? p.rows[p.index[point] * p.nslots + slot] : p.row[slot];
-}
 
 /* Diagonals to m, entries for the next point to c, as the host's HJLinesRow() finds them */
 static __global__ void HJLinesRows_Kernel(const __grid_constant__ HJLinesArgs p)
@@ -142,21 +134,21 @@ static __global__ void HJLinesRows_Kernel(const __grid_constant__ HJLinesArgs p)
   const int d = p.l.d;
 
   for (long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x; at < p.npoints; at += gridDim.x * (long long)blockDim.x) {
-    const int i[3]  = {(int)(at % p.width[0]), (int)(at / p.width[0] % p.width[1]), (int)(at / p.width[0] / p.width[1])};
+    const int i[3]  = {(int)(at % p.a.n[0]), (int)(at / p.a.n[0] % p.a.n[1]), (int)(at / p.a.n[0] / p.a.n[1])};
     double    other = 0.0, next = 0.0;
 
-    for (int s = 1; s < p.nslots; s++) {
-      const int   *off   = p.off[s];
-      const bool   in    = HJPointInside(&p.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
-      const double v     = in ? HJLinesEntry(p, s, at) : 0.0;
-      bool         along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.width[d];
+    for (int s = 1; s < p.a.nslots; s++) {
+      const int   *off   = p.a.off[s];
+      const bool   in    = HJPointInside(&p.a.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
+      const double v     = in ? HJDEntryAt(p.a, s, at) : 0.0;
+      bool         along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.a.n[d];
 
       if (v == 0.0) continue;
-      along = along && HJLinesEntry(p, p.opposite[s], at + off[d] * p.l.step) != 0.0;
+      along = along && HJDEntryAt(p.a, p.opposite[s], at + off[d] * p.l.step) != 0.0;
       if (!along) other += fabs(v);
       else if (off[d] > 0) next = v;
     }
-    p.m[at]   = HJLinesEntry(p, 0, at);
+    p.m[at]   = HJDEntryAt(p.a, 0, at);
     p.c[at]   = next;
     p.sum[at] = other;
   }
@@ -198,24 +190,11 @@ static HJLinesArgs HJLinesArgsOf(const HJGrid *grid, const HJCoefficients *a, co
   HJLinesArgs p = {};
 
   p.l       = HJDLinesOf(l);
-  p.domain  = grid->domain;
+  p.a       = HJDEntriesOf(grid, a);
   p.npoints = (long long)l->size;
-  p.nslots  = (int)a->nslots;
-  p.value   = a->storage == HJ_COEFFICIENTS_ARRAYS ? a->value : NULL;
-  p.rows    = a->storage == HJ_COEFFICIENTS_DICTIONARY ? a->device_rows : NULL;
-  p.index   = a->index;
   p.c       = l->c;
   p.m       = l->m;
-  for (int e = 0; e < 3; e++) p.width[e] = (int)l->width[e];
-  for (PetscInt s = 0; s < a->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(a, s, off);
-    for (int e = 0; e < 3; e++) p.off[s][e] = (int)off[e];
-    p.opposite[s] = s ? (int)HJSlotOpposite(a, s) : 0;
-    p.begin[s]    = HJSlotBegin(a, s);
-    if (a->storage == HJ_COEFFICIENTS_ROW) p.row[s] = a->rows[s];
-  }
+  for (PetscInt s = 1; s < a->nslots; s++) p.opposite[s] = (int)HJSlotOpposite(a, s);
   return p;
 }
 
