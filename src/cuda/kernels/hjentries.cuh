@@ -12,8 +12,8 @@ typedef struct {
   HJBox                domain;
   int                  n[3], nslots, off[HJ_MAX_SLOTS][3]; /* owned points; where slots lead */
   long long            begin[HJ_MAX_SLOTS];
-  double               row[HJ_MAX_SLOTS]; /* of one row for all points */
-  const double        *value, *rows;      /* arrays; a dictionary's */
+  PetscScalar          row[HJ_MAX_SLOTS]; /* of one row for all points */
+  const PetscScalar   *value, *rows;      /* arrays; a dictionary's */
   const unsigned char *index;
 } HJDEntries;
 
@@ -39,7 +39,7 @@ static inline HJDEntries HJDEntriesOf(const HJGrid *grid, const HJCoefficients *
 }
 
 /* The entry of an owned point in a slot, also where that leads outside the domain */
-static __device__ __forceinline__ double HJDEntryAt(const HJDEntries &e, int slot, long long point)
+static __device__ __forceinline__ PetscScalar HJDEntryAt(const HJDEntries &e, int slot, long long point)
 {
   return e.value ? e.value[e.begin[slot] + point] : e.rows ? e.rows[e.index[point] * e.nslots + slot] : e.row[slot];
 }
