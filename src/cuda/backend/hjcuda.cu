@@ -488,11 +488,6 @@ static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static HJDPass HJPassOf(int n, const HJSweep *s, const HJDSweep *d)
-{
-  return {n, (int)s->count, d, s->w, &s->coarser, s->residual};
-}
-
 /* Launches, without waiting */
 static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
 {
@@ -519,33 +514,10 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
     PetscCall(HJSweepFamily(cuda, m, some, d, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
     PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
-    const HJDPass pass = HJPassOf(m, some, d);
+    const HJDPass pass = {m, (int)some->count, d, some->w, &some->coarser, some->residual};
 
     PetscCall(family->launch(cuda, stream, &pass, layout));
   }
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJStaleCycles_CUDA(void *ctx, const HJSweep *s, PetscScalar *work, PetscCount cycles, PetscBool *done)
-{
-  HJ_CUDA        *cuda = (HJ_CUDA *)ctx;
-  const HJDSweep  d    = HJDSweepFrom(cuda, s);
-  const HJDPass   pass = HJPassOf(1, s, &d);
-  const HJFamily *family;
-  const void     *layout;
-  HJGeometry      geometry;
-  cudaStream_t    stream;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  PetscCall(HJSweepFamily(cuda, 1, s, &d, &family));
-  if (!family->cycles || HJBoxEmpty(&s->write)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJStream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  HJGeometrySet(cuda, 1, s, &d, &geometry);
-  PetscCall(HJLayoutGet(cuda, stream, family, &d, &geometry, &layout));
-  PetscCall(family->cycles(cuda, stream, &pass, layout, work, cycles, done));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

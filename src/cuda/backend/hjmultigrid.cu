@@ -42,7 +42,6 @@ const HJMultigridOps HJMultigridCUDA = {
   .couplings                      = HJTransferCouplings_CUDA,
   .jump                           = HJTransferJump_CUDA,
   .interpolation_fill             = HJInterpolationFill_CUDA,
-  .stale_cycles                   = HJStaleCycles_CUDA,
   .lines_create                   = HJLinesCreate_CUDA,
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,

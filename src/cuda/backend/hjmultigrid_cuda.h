@@ -12,4 +12,3 @@ PETSC_INTERN PetscErrorCode HJScratch_CUDA(PetscCount, PetscBool zero, PetscScal
 PETSC_INTERN PetscErrorCode HJUnscratch_CUDA(PetscScalar **);
 PETSC_INTERN PetscErrorCode HJAbsoluteLater_CUDA(void *, PetscInt, const HJSweep[], PetscReal *);
 PETSC_INTERN PetscErrorCode HJRead_CUDA(PetscReal *, const PetscReal *, PetscCount);
-PETSC_INTERN PetscErrorCode HJStaleCycles_CUDA(void *, const HJSweep *, PetscScalar *, PetscCount, PetscBool *);

@@ -129,9 +129,6 @@ typedef struct HJFamily {
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
   bool needs_no_index; /* where all points have one row */
-  /* So many cycles of a stale sweep of a grid without neighbours at once, see HJMultigridOps' stale_cycles(); NULL: it does not */
-  PetscErrorCode (*cycles)(struct HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout, PetscScalar *work, PetscCount cycles,
-                           PetscBool *done);
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
   PetscErrorCode (*multiply)(const HJDevice *, cudaStream_t, const HJProduct *);
   PetscErrorCode (*interpolate)(const HJDevice *, cudaStream_t, const HJTransferProduct *);
