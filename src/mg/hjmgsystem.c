@@ -35,14 +35,14 @@ PetscInt HJMGSystemLevels(HJMGSystem s)
   return s->nlevels;
 }
 
-static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApply(((PC_HJMG *)pc->data)->system->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
@@ -69,7 +69,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
+PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
   PetscBool  ascii;
@@ -326,7 +326,6 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
     PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
   }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
-  HJMGSetOperationsOf(pc, PCApply_HJMGSystem, PCApplyTranspose_HJMGSystem, PCView_HJMGSystem);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,7 +368,6 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
     PetscCall(MatDestroy(&level->P));
   }
   PetscCall(PetscFree(mg->system));
-  HJMGSetOperations(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
