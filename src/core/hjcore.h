@@ -73,6 +73,9 @@ typedef struct {
   PetscInt  dof;            /* unknowns of a point, which follow one another in vectors and frames */
 } HJGrid;
 
+/* Most unknowns of a point that a GPU takes */
+#define HJ_DEVICE_DOF 8
+
 /* Farther than any point of a rank, and an int also where PetscInt has 64 bits: a rank with as many points in one direction is refused */
 #define HJ_ENDLESS (1 << 29)
 
@@ -160,8 +163,9 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
    side of every direction but the last.
 
-   Several unknowns a point (dof > 1, on the host): x, b are vectors of dof components, D is the point's block, and what is stored are the
-   entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours, by rows:
+   Several unknowns a point (dof > 1; all of it lies on the host): x, b are vectors of dof components, D is the point's block, and what is
+   stored are the entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours,
+   by rows:
 
      dictionary:  x <- x + w (D^-1 b - x - sum (D^-1 A)_o x_o),   entries in rows
      variable:    x <- x + w (D^-1 (b - sum A_o x_o) - x),        entries in values

@@ -394,14 +394,12 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The DMDA of a matrix with several unknowns a point that the host has; NULL: it is none */
+/* The DMDA of a matrix with several unknowns a point; NULL: it is none */
 static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
 {
-  DM                  dm;
-  PetscInt            dof;
-  const HJBackendOps *ops;
-  const char         *why_backend;
-  char                why[256];
+  DM       dm;
+  PetscInt dof;
+  char     why[256];
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -409,12 +407,6 @@ static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
   if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(*da, &dof));
   if (dof == 1) *da = NULL;
-  if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
-  PetscCheck(PetscMemTypeHost(ops->mtype), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG takes %" PetscInt_FMT " degrees of freedom at a point on the CPU alone; use -dm_vec_type standard, -pc_type gamg, or "
-             "-pc_type fieldsplit with hjmg for each field",
-             dof);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
