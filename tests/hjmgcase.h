@@ -244,15 +244,11 @@ static inline PETSC_UNUSED PetscErrorCode MakeInsidePCMG(const Problem *p, DM da
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The one that describes the same cycle. Boundary rows are left out on the host, and grids then are 2 points larger so that PCMG has as
+/* The one that describes the same cycle. Boundary rows are left out, and grids then are 2 points larger so that PCMG has as
    many levels inside */
 static inline PETSC_UNUSED PetscBool IsInside(const Problem *p)
 {
-  PetscMPIInt size;
-  PetscBool   cuda = PETSC_FALSE;
-
-  (void)GetSizeAndDevice(&size, &cuda);
-  return (PetscBool)(p->boundary == IDENTITY && !cuda);
+  return (PetscBool)(p->boundary == IDENTITY);
 }
 
 static inline PETSC_UNUSED Problem Widen(const Problem *p)

@@ -574,34 +574,6 @@ static inline PETSC_UNUSED PetscErrorCode CheckStale(HJTester *t, PetscInt count
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles at once in the array that they read, beside one after another; *done: whether the backend does these at once */
-static inline PETSC_UNUSED PetscErrorCode CheckStaleCycles(HJTester *t, PetscInt count, const PetscInt tile[3], PetscInt overlap,
-                                                           PetscBool zero, PetscBool *done, PetscReal *worst)
-{
-  const HJBox owned = t->grid.owned;
-  const int   n     = 4; /* an even number */
-  HJField     x, b, y, work, want[2];
-  HJSweep     s = {.write = owned, .box = owned, .ybox = owned, .count = count, .w = t->w, .overlap = overlap, .cover = owned};
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (!t->ops->multigrid->stale_cycles || t->grid.min_width < PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FieldCreate(t, &owned, &owned, &x));
-  PetscCall(FieldCreate(t, &owned, &owned, &b));
-  PetscCall(FieldCreateFrom(t, &x, &owned, PETSC_TRUE, &y));
-  PetscCall(FieldCreatePoisoned(t, &owned, PETSC_TRUE, &work));
-  for (int i = 0; i < 2; i++) PetscCall(FieldCreatePoisoned(t, &owned, PETSC_FALSE, &want[i]));
-  for (int d = 0; d < 3; d++) s.tile[d] = tile[d];
-  for (int i = 0; i < n; i++) PetscCall(NaiveStale(t, &s, i ? &want[(i + 1) % 2] : zero ? NULL : &x, &b, &want[i % 2]));
-  s.x = zero ? NULL : y.dev;
-  s.b = b.dev;
-  s.y = y.dev;
-  PetscCall(t->ops->multigrid->stale_cycles(t->ctx, &s, work.dev, n, done));
-  if (*done) PetscCall(Compare(t, n * count, &want[(n - 1) % 2], &y, worst));
-  for (int i = 0; i < 6; i++) PetscCall(FieldDestroy(t, (HJField *[]){&x, &b, &y, &work, &want[0], &want[1]}[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PETSC_UNUSED const char *const StorageNames[] = {"dictionary", "variable", "symmetric"};
 
 /* Whether -dim, -storage and -max_count leave this case in the test: compute-sanitizer takes minutes for all of them */
@@ -642,7 +614,7 @@ static inline PETSC_UNUSED PetscErrorCode TestStale(const HJBackendOps *ops, con
   HJTester       t;
   PetscReal      worst = 0.0;
   char           reason[256];
-  PetscBool      refused, large = PETSC_FALSE, at_once = PETSC_FALSE;
+  PetscBool      refused, large = PETSC_FALSE;
   size_t         bytes;
 
   PetscFunctionBegin;
@@ -657,17 +629,15 @@ static inline PETSC_UNUSED PetscErrorCode TestStale(const HJBackendOps *ops, con
   for (int i = 0; i < 4 && counts[i] <= max_count && !reason[0]; i++) {
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_FALSE, &worst));
     PetscCall(CheckStale(&t, counts[i], tile, overlap, PETSC_TRUE, &worst));
-    PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_FALSE, &at_once, &worst));
-    PetscCall(CheckStaleCycles(&t, counts[i], tile, overlap, PETSC_TRUE, &at_once, &worst));
   }
   if (worst > 1.0) PetscCall(HJTestNote("error / tolerance %g", (double)worst));
   if (refused) PetscCall(HJTestNote("refused: %s", reason));
   PetscCall(HJTestOK((PetscBool)(refused ? large : worst <= 1.0),
                      "%s stale %" PetscInt_FMT "D %s %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", tile %" PetscInt_FMT
-                     " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT "%s",
+                     " x %" PetscInt_FMT " x %" PetscInt_FMT ", overlap %" PetscInt_FMT,
                      ops->name, c->dim, c->shape == HJ_BOX ? "box" : "star",
                      c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS ? "means" : StorageNames[c->storage], c->n[0], c->n[1], c->n[2], tile[0],
-                     tile[1], tile[2], overlap, at_once ? ", also many at once" : ""));
+                     tile[1], tile[2], overlap));
   PetscCall(Destroy(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

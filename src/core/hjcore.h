@@ -27,6 +27,10 @@
   #define PetscScalar float
 #endif
 
+/* Of the type of the numbers beside it: a constant of C is double, and has what it is multiplied with computed so */
+#define HJ_HALF ((PetscScalar)0.5)
+#define HJ_ZERO ((PetscScalar)0.0)
+
 /* Half-open box of grid points; unused directions are [0, 1) */
 typedef struct {
   PetscInt lo[3], hi[3];

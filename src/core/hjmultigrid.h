@@ -68,9 +68,6 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*couplings)(const HJInterpolationFill *);
   PetscErrorCode (*jump)(const HJInterpolationFill *);
   PetscErrorCode (*interpolation_fill)(const HJInterpolationFill *);
-  /* So many cycles of a stale sweep without neighbours from x to y, which is x where there is one, at once; work is as large. *done false:
-     this backend does not do so many at once, and has done nothing. NULL: it does none */
-  PetscErrorCode (*stale_cycles)(void *, const HJSweep *, PetscScalar *work, PetscCount cycles, PetscBool *done);
   /* Lines of a direction, on a rank's own points; their factors, and a bound of the eigenvalues of T^-1 A, the largest number where T is
      not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines */
   PetscErrorCode (*lines_create)(const HJGrid *, PetscInt d, HJLines *);

@@ -60,20 +60,12 @@
 #define HJ_TL_POINTS  8
 #define HJ_TL_LEAST   4
 #define HJ_TL_THREADS 128
-/* Many cycles of lines in one launch: points of a lane, lanes of a tile up to 32 points wide; threads of a block, few with few registers
-   so that many blocks fit, or many for longer lines; cycles of a launch, a second or so (ead9e22; not kept) */
-#define HJ_LS_POINTS 8
-#define HJ_LS_LEAST  4
-#define HJ_LS_FEW    256
-#define HJ_LS_MANY   1024
-#define HJ_LS_CYCLES 4096
-/* 2D tiles in registers: points of a thread, strips of a tile, lanes of tiles up to 32 points wide (twice as many for wider ones); cycles
-   of a launch (e5184e9, 95fd1e7, 2e6fab0; not kept) */
+/* 2D tiles in registers: points of a thread, strips of a tile, lanes of tiles up to 32 points wide, twice as many for wider ones (e5184e9,
+   95fd1e7; not kept) */
 #define HJ_T2_ROWS   8
 #define HJ_T2_COLS   4
 #define HJ_T2_STRIPS 8
 #define HJ_T2_LANES  8
-#define HJ_TS_CYCLES 4096
 
 /*
    2D streaming (sweep/plane)

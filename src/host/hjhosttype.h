@@ -5,10 +5,6 @@
 */
 #pragma once
 
-/* Of the type of the numbers beside it: a constant of C is double, and has what it is multiplied with computed so */
-#define HJ_HALF ((PetscScalar)0.5)
-#define HJ_ZERO ((PetscScalar)0.0)
-
 #if defined(HJ_FLOAT)
   #define HJBackendHost                      HJBackendHostSingle
   #define HJHostPickKernels                  HJHostPickKernelsSingle

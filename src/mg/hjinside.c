@@ -109,12 +109,6 @@ static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where rows inside have entries in columns of known ones a GPU keeps the whole grid until that has run on one */
-static PetscBool HJMGInsideServes(const HJBackendOps *ops, const HJKnown *known)
-{
-  return (PetscBool)(PetscMemTypeHost(ops->mtype) || !known->kept);
-}
-
 /* A DMDA of the points inside, on the ranks that have them */
 static PetscErrorCode HJMGInsideCreateDM(const struct _n_HJMGInside *in, VecType vectype, DM *inner)
 {
@@ -186,7 +180,7 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   if (null || mg->on_fewer_ranks || !arrays) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJGridCreate(level->da, &grid));
   PetscCall(HJMGInsideFind(level->A, arrays, &grid, &known));
-  if (!known.any || !HJMGInsideServes(ops, &known)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!known.any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&in));
   mg->inside  = in;
   in->known   = known;

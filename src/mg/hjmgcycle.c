@@ -69,6 +69,7 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
     b = mg->scaled;
   }
   PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (mg->steps[kind].in_y) PetscCall(VecCopy(mg->level[0].r, x)); /* without smoothing before the correction it may end there */
   if (mg->scale && transposed) {
     PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
     PetscCall(VecCopy(mg->scaled, x));

@@ -165,30 +165,6 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 }
 
 /*
-   All stale cycles at once, in x, where the backend can: what no other rank and no periodic image has a part in. Where it can only do an
-   even number the last one is a pass of its own
-*/
-static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const PetscScalar *b,
-                                            PetscScalar *x, PetscScalar *work, PetscBool *done)
-{
-  PetscCount n   = plan->npasses;
-  HJSweep    all = {.x = plan->zero_guess ? NULL : x, .b = b, .y = x}, s;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (plan->overlap < 0 || n < 2 || HJGridHasNeighbors(&op->grid) || !op->ops->multigrid->stale_cycles) PetscFunctionReturn(PETSC_SUCCESS);
-  HJOperatorSetPass(op, f, plan, 0, w, &all);
-  PetscCall(HJOperatorPlaceSweeps(op, f, 0, 1, &all, &s));
-  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, n, done));
-  if (*done || n < 3) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->multigrid->stale_cycles(op->backend, &s, work, --n, done));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorPass(op, f, plan, n, w, (HJSweep){.x = x, .b = b, .y = work}));
-  PetscCall(op->ops->copy(op->backend, x, work, HJOperatorSize(op)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
    Arrays in the backend's memory, x and b those of first, which says too what the first sweep has to do besides. Every second pass ends in
    work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can work in place, or the caller takes the result
    from there: *in_work; NULL: it does not
@@ -196,12 +172,9 @@ static PetscErrorCode HJOperatorStaleCycles(HJOperator *op, const HJFrames f, co
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const HJSweep *first,
                                        PetscScalar *x, PetscScalar *work, PetscBool *in_work)
 {
-  PetscBool done = PETSC_FALSE;
-  HJSweep   s    = *first;
+  HJSweep s = *first;
 
   PetscFunctionBegin;
-  if (!in_work) PetscCall(HJOperatorStaleCycles(op, f, plan, w, s.b, x, work, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   s.x = plan->zero_guess ? NULL : x;
   s.y = plan->zero_guess && plan->npasses % 2 ? x : work;
   for (PetscCount p = 0; p < plan->npasses; p++) {

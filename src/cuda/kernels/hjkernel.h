@@ -15,6 +15,7 @@
 #include "core/hjcore.h"
 #include "cuda/device/hjdevice.h"
 #include "cuda/device/hjgpu.h"
+#include "cuda/device/hjscalar.h"
 
 /* Most sweeps that one launch() gets; hjcuda.cu splits longer lists */
 #define HJD_MAX_SWEEPS 8
@@ -33,21 +34,21 @@ static inline HJDBox HJDBoxFrom(const HJBox *b)
 }
 
 typedef struct {
-  HJDBox        write, box, ybox; /* where there is a coarser grid in a 2D sweep, its lines lie on even lines of these coordinates */
-  HJDBox        domain;           /* a direction without end is clipped far outside box */
-  const double *x, *b;            /* x NULL: zero guess, level 0 is w[0] dinv b */
-  double       *y;
+  HJDBox             write, box, ybox; /* where there is a coarser grid in a 2D sweep, its lines lie on even lines of these coordinates */
+  HJDBox             domain;           /* a direction without end is clipped far outside box */
+  const PetscScalar *x, *b;            /* x NULL: zero guess, level 0 is w[0] dinv b */
+  PetscScalar       *y;
   /*
      Ghosts: x and b serve the planes [home_lo, home_hi) across the slowest direction, xghost and bghost those below and above; else all
      are home. Each array is pointed to as if it were over the whole box: a place in box is the same in all
   */
-  int           home_lo, home_hi;
-  const double *xghost[2], *bghost[2];
-  int           exchanged; /* as HJSweep's */
-  int           wrap[2];   /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
+  int                home_lo, home_hi;
+  const PetscScalar *xghost[2], *bghost[2];
+  int                exchanged; /* as HJSweep's */
+  int                wrap[2];   /* points in x, in y, after which x and b begin again; 0: the direction does not wrap */
   /* Copies: planes below copy_lo go to copy[0] too, those from copy_hi on to copy[1]; pointed to as if each were over ybox */
-  int     copy_lo, copy_hi;
-  double *copy[2];
+  int          copy_lo, copy_hi;
+  PetscScalar *copy[2];
 } HJDSweep;
 
 /* Of a dictionary of a 2D star: whether its rows are those of a frame (hjframe2d.h); REGULAR: and no diagonal is zero */
@@ -58,11 +59,11 @@ typedef struct {
   int                  dim, shape, storage, nneighbors, nrows;
   int                  frame; /* HJFrameKind */
   HJDBox               box;
-  const double        *rows, *dinv_rows;
-  const double        *h_rows, *h_dinv_rows;
+  const PetscScalar   *rows, *dinv_rows;
+  const PetscScalar   *h_rows, *h_dinv_rows;
   const unsigned char *index;
-  const double        *value[HJD_MAX_NEIGHBORS]; /* of slot 1 + o; HJ_SYMMETRIC: NULL for the lower half */
-  const double        *dinv;
+  const PetscScalar   *value[HJD_MAX_NEIGHBORS]; /* of slot 1 + o; HJ_SYMMETRIC: NULL for the lower half */
+  const PetscScalar   *dinv;
 } HJDStencil;
 
 struct HJ_CUDA;
@@ -71,9 +72,9 @@ struct HJ_CUDA;
 typedef struct {
   int              nsweeps, count;
   const HJDSweep  *sweep;
-  const double    *w; /* [count] on the host */
+  const PetscReal *w; /* [count] on the host */
   const HJCoarser *coarser;
-  double          *residual;
+  PetscScalar     *residual;
 } HJDPass;
 
 /* What a launch is laid out for: all but pointers and weights */
@@ -128,9 +129,6 @@ typedef struct HJFamily {
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
   bool needs_no_index; /* where all points have one row */
-  /* So many cycles of a stale sweep of a grid without neighbours at once, see HJMultigridOps' stale_cycles(); NULL: it does not */
-  PetscErrorCode (*cycles)(struct HJ_CUDA *, cudaStream_t, const HJDPass *, const void *layout, double *work, PetscCount cycles,
-                           PetscBool *done);
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
   PetscErrorCode (*multiply)(const HJDevice *, cudaStream_t, const HJProduct *);
   PetscErrorCode (*interpolate)(const HJDevice *, cudaStream_t, const HJTransferProduct *);
@@ -159,13 +157,13 @@ typedef struct HJ_CUDA {
   void           *family_data;
   HJCached       *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
-  double         *d_values; /* one allocation behind value[] and dinv */
+  PetscScalar    *d_values; /* one allocation behind value[] and dinv */
   unsigned char  *d_index;
-  double         *d_rows;
-  double         *h_rows;
+  PetscScalar    *d_rows;
+  PetscScalar    *h_rows;
   int             main_row;  /* dictionary: the most frequent row */
   HJFrame2D       frame;     /* where st.frame says that there is one */
-  double         *d_w, *h_w; /* weights of the last long stale sweep */
+  PetscScalar    *d_w, *h_w; /* weights of the last long stale sweep */
   int             n_w, max_w;
 } HJ_CUDA;
 
@@ -187,18 +185,19 @@ __host__ __device__ inline long long HJDIndex(const HJDBox &b, int i, int j, int
 }
 
 /* The array over box that serves plane r; home serves [lo, hi) */
-__host__ __device__ inline const double *HJDHome(const int &lo, const int &hi, const double *home, const double *const ghost[2], int r)
+__host__ __device__ inline const PetscScalar *HJDHome(const int &lo, const int &hi, const PetscScalar *home,
+                                                      const PetscScalar *const ghost[2], int r)
 {
   return r < lo ? ghost[0] : r < hi ? home : ghost[1];
 }
 
-__host__ __device__ inline const double *HJDHome(const HJDSweep &s, const double *home, const double *const ghost[2], int r)
+__host__ __device__ inline const PetscScalar *HJDHome(const HJDSweep &s, const PetscScalar *home, const PetscScalar *const ghost[2], int r)
 {
   return HJDHome(s.home_lo, s.home_hi, home, ghost, r);
 }
 
 /* A value of plane r to its place in y and the copies */
-__device__ inline void HJDStore(const HJDSweep &s, int r, long long at, double v)
+__device__ inline void HJDStore(const HJDSweep &s, int r, long long at, PetscScalar v)
 {
   s.y[at] = v;
   if (r < s.copy_lo) s.copy[0][at] = v;

@@ -4,7 +4,8 @@
    segments: each is eliminated as if nothing came before it, which also says by what a value before it would be multiplied; then all values
    at the cuts are known, and it is eliminated once more with the one before it. Factors lie as the points do.
 */
-#include "cuda/kernels/hjentries.cuh"
+#include "cuda/kernels/hjkernel.h"
+#include "core/hjcoefficients.h"
 #include "cuda/device/hjscratch.h"
 #include "hjlines_cuda.h"
 
@@ -39,9 +40,9 @@ static __device__ long long HJDLineBegin(const HJDLines &p, long long line)
 
 /* The value that goes into segment seg of a line, from the one before or, UP false, the one behind: of each segment the value that it ends
    with if nothing goes in, and what is left of a value that does */
-template <bool UP> static __device__ double HJLinesEnter(const double *left, const double *value, int seg, int in)
+template <bool UP> static __device__ PetscScalar HJLinesEnter(const PetscScalar *left, const PetscScalar *value, int seg, int in)
 {
-  double v = 0.0;
+  PetscScalar v = 0.0;
 
   if (UP)
     for (int q = 0; q < seg; q++) v = value[q * HJ_LINES_BESIDE + in] + left[q * HJ_LINES_BESIDE + in] * v;
@@ -52,16 +53,16 @@ template <bool UP> static __device__ double HJLinesEnter(const double *left, con
 
 /* Threads side by side have segments of one line in x, else lines whose points lie side by side */
 static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
-  HJLinesSolve_Kernel(const __grid_constant__ HJDLines p, double w, const double *__restrict__ c, const double *__restrict__ m,
-                      double *__restrict__ r, double *__restrict__ x)
+  HJLinesSolve_Kernel(const __grid_constant__ HJDLines p, PetscScalar w, const PetscScalar *__restrict__ c,
+                      const PetscScalar *__restrict__ m, PetscScalar *__restrict__ r, PetscScalar *__restrict__ x)
 {
-  __shared__ double s_left[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE], s_value[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE];
-  const int         seg  = p.d ? (int)threadIdx.x / HJ_LINES_BESIDE : (int)threadIdx.x % HJ_LINES_SEGMENTS;
-  const int         in   = p.d ? (int)threadIdx.x % HJ_LINES_BESIDE : (int)threadIdx.x / HJ_LINES_SEGMENTS;
-  const long long   line = blockIdx.x * (long long)HJ_LINES_BESIDE + in;
-  const int         lo = seg * p.length, hi = line < p.lines ? min(lo + p.length, p.n) : lo, own = seg * HJ_LINES_BESIDE + in;
-  const long long   begin = line < p.lines ? HJDLineBegin(p, line) : 0;
-  double            left = 1.0, v = 0.0;
+  __shared__ PetscScalar s_left[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE], s_value[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE];
+  const int              seg  = p.d ? (int)threadIdx.x / HJ_LINES_BESIDE : (int)threadIdx.x % HJ_LINES_SEGMENTS;
+  const int              in   = p.d ? (int)threadIdx.x % HJ_LINES_BESIDE : (int)threadIdx.x / HJ_LINES_SEGMENTS;
+  const long long        line = blockIdx.x * (long long)HJ_LINES_BESIDE + in;
+  const int              lo = seg * p.length, hi = line < p.lines ? min(lo + p.length, p.n) : lo, own = seg * HJ_LINES_BESIDE + in;
+  const long long        begin = line < p.lines ? HJDLineBegin(p, line) : 0;
+  PetscScalar            left = 1.0, v = 0.0;
 
   c += begin;
   m += begin;
@@ -69,7 +70,7 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   x += begin;
 #pragma unroll 4
   for (int i = lo; i < hi; i++) {
-    const double e = i ? c[(i - 1) * p.step] : 0.0;
+    const PetscScalar e = i ? c[(i - 1) * p.step] : HJ_ZERO;
 
     v    = r[i * p.step] - e * v;
     left = -e * left;
@@ -80,7 +81,7 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   v = HJLinesEnter<true>(s_left, s_value, seg, in);
 #pragma unroll 4
   for (int i = lo; i < hi; i++) {
-    v             = r[i * p.step] - (i ? c[(i - 1) * p.step] : 0.0) * v;
+    v             = r[i * p.step] - (i ? c[(i - 1) * p.step] : HJ_ZERO) * v;
     r[i * p.step] = v;
   }
   left = 1.0;
@@ -120,10 +121,11 @@ PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, 
 /* What factors are made from */
 typedef struct {
   HJDLines            l;
-  HJDEntries          a;
-  int                 opposite[HJ_MAX_SLOTS];
+  HJEntries           a;
+  int                 points[3], opposite[HJ_MAX_SLOTS];
+  HJBox               domain;
   long long           npoints;
-  double             *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
+  PetscScalar        *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
   unsigned long long *bound;       /* bits of the largest */
   int                *bad;         /* a pivot is not positive */
 } HJLinesArgs;
@@ -134,21 +136,21 @@ static __global__ void HJLinesRows_Kernel(const __grid_constant__ HJLinesArgs p)
   const int d = p.l.d;
 
   for (long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x; at < p.npoints; at += gridDim.x * (long long)blockDim.x) {
-    const int i[3]  = {(int)(at % p.a.n[0]), (int)(at / p.a.n[0] % p.a.n[1]), (int)(at / p.a.n[0] / p.a.n[1])};
-    double    other = 0.0, next = 0.0;
+    const int   i[3]  = {(int)(at % p.points[0]), (int)(at / p.points[0] % p.points[1]), (int)(at / p.points[0] / p.points[1])};
+    PetscScalar other = 0.0, next = 0.0;
 
     for (int s = 1; s < p.a.nslots; s++) {
-      const int   *off   = p.a.off[s];
-      const bool   in    = HJPointInside(&p.a.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
-      const double v     = in ? HJDEntryAt(p.a, s, at) : 0.0;
-      bool         along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.a.n[d];
+      const signed char *off   = p.a.off[s];
+      const bool         in    = HJPointInside(&p.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
+      const PetscScalar  v     = in ? HJEntryAt(&p.a, s, at) : HJ_ZERO;
+      bool               along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.points[d];
 
       if (v == 0.0) continue;
-      along = along && HJDEntryAt(p.a, p.opposite[s], at + off[d] * p.l.step) != 0.0;
+      along = along && HJEntryAt(&p.a, p.opposite[s], at + off[d] * p.l.step) != 0.0;
       if (!along) other += fabs(v);
       else if (off[d] > 0) next = v;
     }
-    p.m[at]   = HJDEntryAt(p.a, 0, at);
+    p.m[at]   = HJEntryAt(&p.a, 0, at);
     p.c[at]   = next;
     p.sum[at] = other;
   }
@@ -161,10 +163,10 @@ static __global__ void HJLinesEliminate_Kernel(const __grid_constant__ HJLinesAr
 
   if (line >= p.l.lines) return;
   const long long begin = HJDLineBegin(p.l, line);
-  double         *c = p.c + begin, *m = p.m + begin, *sum = p.sum + begin, largest = 0.0, y = 0.0, inverse = 0.0, before = 0.0;
+  PetscScalar    *c = p.c + begin, *m = p.m + begin, *sum = p.sum + begin, largest = 0.0, y = 0.0, inverse = 0.0, before = 0.0;
 
   for (int i = 0; i < p.l.n; i++) {
-    const double pivot = m[i * step] - before * before * inverse;
+    const PetscScalar pivot = m[i * step] - before * before * inverse;
 
     if (!(pivot > 0.0)) {
       *p.bad = 1;
@@ -174,7 +176,7 @@ static __global__ void HJLinesEliminate_Kernel(const __grid_constant__ HJLinesAr
     inverse       = 1.0 / pivot;
     m[i * step]   = inverse;
     c[i * step]   = before * inverse;
-    y             = sum[i * step] + (i ? fabs(c[(i - 1) * step]) * y : 0.0);
+    y             = sum[i * step] + (i ? fabs(c[(i - 1) * step]) * y : HJ_ZERO);
     sum[i * step] = y;
   }
   y = 0.0;
@@ -190,10 +192,12 @@ static HJLinesArgs HJLinesArgsOf(const HJGrid *grid, const HJCoefficients *a, co
   HJLinesArgs p = {};
 
   p.l       = HJDLinesOf(l);
-  p.a       = HJDEntriesOf(grid, a);
+  p.a       = HJEntriesOf(a);
+  p.domain  = grid->domain;
   p.npoints = (long long)l->size;
   p.c       = l->c;
   p.m       = l->m;
+  for (int d = 0; d < 3; d++) p.points[d] = (int)HJBoxWidth(&grid->owned, d);
   for (PetscInt s = 1; s < a->nslots; s++) p.opposite[s] = (int)HJSlotOpposite(a, s);
   return p;
 }
@@ -202,8 +206,8 @@ static HJLinesArgs HJLinesArgsOf(const HJGrid *grid, const HJCoefficients *a, co
 PetscErrorCode HJLinesFactor_CUDA(const HJGrid *grid, const HJCoefficients *a, HJLines *l, PetscReal *bound)
 {
   struct {
-    double largest;
-    int    bad;
+    PetscScalar largest;
+    int         bad;
   } found                = {0.0, 0}, *d_found;
   HJLinesArgs     p      = HJLinesArgsOf(grid, a, l);
   const long long points = (p.npoints + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS;
@@ -214,7 +218,7 @@ PetscErrorCode HJLinesFactor_CUDA(const HJGrid *grid, const HJCoefficients *a, H
   *bound = 1.0;
   if (!p.npoints) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, p.npoints * sizeof(double), (void **)&p.sum));
+  PetscCall(HJScratchAlloc(stream, p.npoints * sizeof(PetscScalar), (void **)&p.sum));
   PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
   PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
   p.bound = (unsigned long long *)&d_found->largest;

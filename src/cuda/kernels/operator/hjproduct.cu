@@ -19,15 +19,15 @@
 enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC };
 
 typedef struct {
-  const double        *x, *b; /* b NULL: without it */
-  double              *ghost, *y;
-  double               alpha, row[HJ_MAX_SLOTS];
-  const double        *value, *rows;
+  const PetscScalar   *x, *b; /* b NULL: without it */
+  PetscScalar         *ghost, *y;
+  PetscScalar          alpha, row[HJ_MAX_SLOTS];
+  const PetscScalar   *value, *rows;
   const unsigned char *index;
   long long            npoints;
   int                  width[3];
   long long            at[3][2], size; /* the shell's */
-  const double        *upper;          /* of a symmetric box: see HJSlotUpper() */
+  const PetscScalar   *upper;          /* of a symmetric box: see HJSlotUpper() */
   long long            step;
   bool                 half;
 } HJProductArgs;
@@ -43,7 +43,7 @@ typedef struct {
 
 /* A line of points, in the vector or among the ghosts, and the points before and after it */
 typedef struct {
-  const double *mid, *before, *after;
+  const PetscScalar *mid, *before, *after;
 } HJProductLine;
 
 __device__ __forceinline__ HJProductLine HJProductGetLine(const HJProductArgs &p, int j, int k)
@@ -72,7 +72,7 @@ enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END };
 /* A tile and its ring in registers: lines that the stencil needs, and of each the points at i - 1, i, i + 1 */
 template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
   static constexpr int HY = DIM > 1, HZ = DIM > 2;
-  double               v[RZ + 2 * HZ][RY + 2 * HY][3];
+  PetscScalar          v[RZ + 2 * HZ][RY + 2 * HY][3];
 
   template <int END> __device__ __forceinline__ void load(const HJProductArgs &p, int i, int j0, int k0)
   {
@@ -101,7 +101,8 @@ template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
 
 /* The coefficient of a slot at a point; inner: all neighbours are owned */
 template <int DIM, bool BOX, int READ>
-__device__ __forceinline__ double HJProductCoefficient(const HJProductArgs &p, int slot, long long at, const double *row, bool inner)
+__device__ __forceinline__ PetscScalar HJProductCoefficient(const HJProductArgs &p, int slot, long long at, const PetscScalar *row,
+                                                            bool inner)
 {
   constexpr int   NN    = HJDNeighbors(DIM, BOX);
   const bool      lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
@@ -127,21 +128,21 @@ __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane
   const int                         nx = p.width[0], ny = p.width[1], i = inner ? lane_i : min(lane_i, nx - 1);
   const long long                   at0 = ((long long)k0 * ny + j0) * nx + i;
   HJProductWindow<DIM, BOX, RY, RZ> x;
-  double                            b[RZ][RY];
+  PetscScalar                       b[RZ][RY];
 
   x.template load<END>(p, i, j0, k0);
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
-    for (int q = 0; q < RY; q++) b[r][q] = p.b ? p.b[at0 + ((long long)r * ny + q) * nx] : 0.0;
+    for (int q = 0; q < RY; q++) b[r][q] = p.b ? p.b[at0 + ((long long)r * ny + q) * nx] : HJ_ZERO;
   }
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
     for (int q = 0; q < RY; q++) {
-      const long long at  = at0 + ((long long)r * ny + q) * nx;
-      const double   *row = NULL;
-      double          sum;
+      const long long    at  = at0 + ((long long)r * ny + q) * nx;
+      const PetscScalar *row = NULL;
+      PetscScalar        sum;
 
       if (READ == HJ_PRODUCT_DICTIONARY) row = p.rows + (int)__ldg(p.index + at) * (1 + HJDNeighbors(DIM, BOX));
       sum = HJProductCoefficient<DIM, BOX, READ>(p, 0, at, row, inner) * x.v[r + HZ][q + HY][1];
@@ -165,7 +166,7 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
   const int       nx = p.width[0], ny = p.width[1], lane = threadIdx.x % 32, i = END == HJ_PRODUCT_INSIDE ? lane_i : min(lane_i, nx);
   const bool      mine  = lane > 0 && lane < 31 && i < nx;
   const long long line0 = (long long)k0 * ny + j0;
-  double          v[RZ + 2 * HZ][RY + 2 * HY], b[RZ][RY];
+  PetscScalar     v[RZ + 2 * HZ][RY + 2 * HY], b[RZ][RY];
 
 #pragma unroll
   for (int d = 0; d < RZ + 2 * HZ; d++) {
@@ -181,13 +182,13 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
-    for (int q = 0; q < RY; q++) b[r][q] = p.b && mine ? p.b[(line0 + (long long)r * ny + q) * nx + i] : 0.0;
+    for (int q = 0; q < RY; q++) b[r][q] = p.b && mine ? p.b[(line0 + (long long)r * ny + q) * nx + i] : HJ_ZERO;
   }
 #pragma unroll
   for (int r = 0; r < RZ; r++) {
 #pragma unroll
     for (int q = 0; q < RY; q++) {
-      double to[3] = {0.0, 0.0, 0.0}, sum;
+      PetscScalar to[3] = {0.0, 0.0, 0.0}, sum;
 
 #pragma unroll
       for (int s = 0; s <= HJDNeighbors(DIM, true); s++) {
@@ -350,7 +351,7 @@ static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, b
 
 /* What the owned points around a point, which is owned or a ghost, give it. Theirs come in the order of the host: line by line, and of a
    line the centre first, then the slots */
-template <int DIM, bool BOX, int READ> __device__ double HJProductGather(const HJProductArgs &p, int i, int j, int k, double sum)
+template <int DIM, bool BOX, int READ> __device__ PetscScalar HJProductGather(const HJProductArgs &p, int i, int j, int k, PetscScalar sum)
 {
   constexpr int order[3] = {0, -1, 1};
 
@@ -365,7 +366,7 @@ template <int DIM, bool BOX, int READ> __device__ double HJProductGather(const H
         const long long at    = ((long long)z * p.width[1] + y) * p.width[0] + x;
 
         if (slot < 0 || !owned) continue;
-        const double *row = READ == HJ_PRODUCT_DICTIONARY ? p.rows + (int)p.index[at] * (1 + HJDNeighbors(DIM, BOX)) : NULL;
+        const PetscScalar *row = READ == HJ_PRODUCT_DICTIONARY ? p.rows + (int)p.index[at] * (1 + HJDNeighbors(DIM, BOX)) : NULL;
 
         sum = fma(p.alpha * HJProductCoefficient<DIM, BOX, READ>(p, slot, at, row, false), __ldg(p.x + at), sum);
       }
@@ -410,16 +411,16 @@ __global__ void __launch_bounds__(HJ_PRODUCT_THREADS) HJProductTranspose_Kernel(
   for (long long l = blockIdx.y * (long long)HJ_PRODUCT_WARPS + threadIdx.x / 32; l < lines; l += step) {
     const long long at = l * p.width[0] + i;
 
-    p.y[at] = HJProductGather<DIM, BOX, READ>(p, i, (int)(l % p.width[1]), (int)(l / p.width[1]), p.b ? p.b[at] : 0.0);
+    p.y[at] = HJProductGather<DIM, BOX, READ>(p, i, (int)(l % p.width[1]), (int)(l / p.width[1]), p.b ? p.b[at] : HJ_ZERO);
   }
 }
 
-static __global__ void __launch_bounds__(HJ_PRODUCT_THREADS) HJProductReturns_Kernel(const HJProductReturns r, double *y)
+static __global__ void __launch_bounds__(HJ_PRODUCT_THREADS) HJProductReturns_Kernel(const HJProductReturns r, PetscScalar *y)
 {
   const long long i = blockIdx.x * (long long)HJ_PRODUCT_THREADS + threadIdx.x;
 
   if (i >= r.n) return;
-  double sum = y[r.point[i]];
+  PetscScalar sum = y[r.point[i]];
 
   for (PetscInt v = r.first[i]; v < r.first[i + 1]; v++) sum += r.value[v];
   y[r.point[i]] = sum;

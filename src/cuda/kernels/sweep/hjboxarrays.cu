@@ -14,31 +14,32 @@
 #define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
 
 typedef struct {
-  const double *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS]; /* product: b NULL: without it; dinv: the diagonal */
-  double       *y, w;                                    /* product: w: alpha of y = b + alpha A x */
-  HJDBox        write, domain;
-  int           bx, by, planes; /* of a block */
-  int           nx, cx;         /* row lengths of x, of coefficients */
-  long long     nxy, cxy;       /* the same of planes */
-  long long     x0, y0, c0;     /* places of write's first point in x and b, in y, in coefficients */
-  int           ny;             /* row length of y */
-  long long     nyxy;           /* plane of y */
+  const PetscScalar *x, *b, *dinv, *value[HJD_MAX_NEIGHBORS]; /* product: b NULL: without it; dinv: the diagonal */
+  PetscScalar       *y, w;                                    /* product: w: alpha of y = b + alpha A x */
+  HJDBox             write, domain;
+  int                bx, by, planes; /* of a block */
+  int                nx, cx;         /* row lengths of x, of coefficients */
+  long long          nxy, cxy;       /* the same of planes */
+  long long          x0, y0, c0;     /* places of write's first point in x and b, in y, in coefficients */
+  int                ny;             /* row length of y */
+  long long          nyxy;           /* plane of y */
 } HJBoxArraysArgs;
 
 /* A column's values of x in one plane */
-static __device__ __forceinline__ void HJBoxArraysLoad(const HJBoxArraysArgs &p, const double *x, unsigned in, bool there, double v[9])
+static __device__ __forceinline__ void HJBoxArraysLoad(const HJBoxArraysArgs &p, const PetscScalar *x, unsigned in, bool there,
+                                                       PetscScalar v[9])
 {
 #pragma unroll
-  for (int c = 0; c < 9; c++) v[c] = there && (in >> c & 1) ? x[(c / 3 - 1) * p.nx + c % 3 - 1] : 0.0;
+  for (int c = 0; c < 9; c++) v[c] = there && (in >> c & 1) ? x[(c / 3 - 1) * p.nx + c % 3 - 1] : HJ_ZERO;
 }
 
 template <bool SYM, bool PRODUCT>
 __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJBoxArrays_Kernel(const __grid_constant__ HJBoxArraysArgs p)
 {
-  const int i = blockIdx.x * p.bx + (int)threadIdx.x % p.bx, j = blockIdx.y * p.by + (int)threadIdx.x / p.bx, k0 = blockIdx.z * p.planes;
-  const int x = p.write.lo[0] + i, y = p.write.lo[1] + j, k1 = min(k0 + p.planes, p.write.hi[2] - p.write.lo[2]);
-  unsigned  in = 0;
-  double    v[3][9];
+  const int   i = blockIdx.x * p.bx + (int)threadIdx.x % p.bx, j = blockIdx.y * p.by + (int)threadIdx.x / p.bx, k0 = blockIdx.z * p.planes;
+  const int   x = p.write.lo[0] + i, y = p.write.lo[1] + j, k1 = min(k0 + p.planes, p.write.hi[2] - p.write.lo[2]);
+  unsigned    in = 0;
+  PetscScalar v[3][9];
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -49,22 +50,22 @@ __global__ void __launch_bounds__(HJ_BOXARRAYS_THREADS, HJ_BOXARRAYS_BLOCKS) HJB
 
     if (qx >= p.domain.lo[0] && qx < p.domain.hi[0] && qy >= p.domain.lo[1] && qy < p.domain.hi[1]) in |= 1u << c;
   }
-  const double *xp = p.x + p.x0 + k0 * p.nxy + (long long)j * p.nx + i, *bp = p.b + p.x0 + k0 * p.nxy + (long long)j * p.nx + i;
-  double       *yp = p.y + p.y0 + k0 * p.nyxy + (long long)j * p.ny + i;
-  long long     at = p.c0 + k0 * p.cxy + (long long)j * p.cx + i;
+  const PetscScalar *xp = p.x + p.x0 + k0 * p.nxy + (long long)j * p.nx + i, *bp = p.b + p.x0 + k0 * p.nxy + (long long)j * p.nx + i;
+  PetscScalar       *yp = p.y + p.y0 + k0 * p.nyxy + (long long)j * p.ny + i;
+  long long          at = p.c0 + k0 * p.cxy + (long long)j * p.cx + i;
 
   HJBoxArraysLoad(p, xp - p.nxy, in, p.write.lo[2] + k0 > p.domain.lo[2], v[0]);
   HJBoxArraysLoad(p, xp, in, true, v[1]);
 #pragma unroll 1
   for (int k = k0; k < k1; k++, xp += p.nxy, bp += p.nxy, yp += p.nyxy, at += p.cxy) {
-    const double b = PRODUCT && !p.b ? 0.0 : *bp, dinv = p.dinv[at];
-    double       sum[3] = {0.0, 0.0, 0.0};
+    const PetscScalar b = PRODUCT && !p.b ? HJ_ZERO : *bp, dinv = p.dinv[at];
+    PetscScalar       sum[3] = {0.0, 0.0, 0.0};
 
     HJBoxArraysLoad(p, xp + p.nxy, in, p.write.lo[2] + k < p.domain.hi[2] - 1, v[2]);
 #pragma unroll
     for (int o = 0; o < 26; o++) {
-      const int    dx = HJDOffset(3, true, o, 0), dy = HJDOffset(3, true, o, 1), dz = HJDOffset(3, true, o, 2);
-      const double c = SYM && o < 13 ? p.value[25 - o][at + dz * p.cxy + dy * p.cx + dx] : p.value[o][at];
+      const int         dx = HJDOffset(3, true, o, 0), dy = HJDOffset(3, true, o, 1), dz = HJDOffset(3, true, o, 2);
+      const PetscScalar c = SYM && o < 13 ? p.value[25 - o][at + dz * p.cxy + dy * p.cx + dx] : p.value[o][at];
 
       sum[1 + dz] = fma(c, v[1 + dz][3 * (dy + 1) + dx + 1], sum[1 + dz]);
     }

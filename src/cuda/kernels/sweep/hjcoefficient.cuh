@@ -9,7 +9,8 @@
 /* Of neighbour o, in the row of the place at; row: that row, of a dictionary. Of a symmetric matrix whose upper arrays alone are kept the
    lower ones stand in the neighbours' rows. sx, sxy: places of a line and of a plane */
 template <int DIM, bool BOX, int STORAGE>
-__device__ __forceinline__ double HJDCoefficient(const HJDStencil &st, const double *row, int o, long long at, int sx, long long sxy)
+__device__ __forceinline__ PetscScalar HJDCoefficient(const HJDStencil &st, const PetscScalar *row, int o, long long at, int sx,
+                                                      long long sxy)
 {
   constexpr int NN    = HJDNeighbors(DIM, BOX);
   const bool    upper = BOX ? o >= NN / 2 : o % 2 == 1;

@@ -7,24 +7,24 @@
 #include "hjcoefficient.cuh"
 
 typedef struct {
-  HJDStencil st;
-  HJDSweep   s[HJD_MAX_SWEEPS];
-  double     w;
+  HJDStencil  st;
+  HJDSweep    s[HJD_MAX_SWEEPS];
+  PetscScalar w;
 } HJGeneralArgs;
 
 template <int DIM, bool BOX, int STORAGE, bool WRAP>
-__device__ double HJGeneralUpdate(const HJGeneralArgs &p, const HJDSweep &s, int i, int j, int k)
+__device__ PetscScalar HJGeneralUpdate(const HJGeneralArgs &p, const HJDSweep &s, int i, int j, int k)
 {
-  constexpr int   NN = HJDNeighbors(DIM, BOX);
-  const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
-  const int       sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
-  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
-  const int       r    = STORAGE == HJ_DICTIONARY && p.st.index ? p.st.index[at] : 0; /* no index: one row */
-  const double    dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
-  const double   *row  = p.st.rows + (long long)r * (1 + NN);
-  const int       r0   = DIM == 3 ? k : DIM == 2 ? j : i;
-  const double    b    = HJDHome(s, s.b, s.bghost, r0)[xat];
-  double          sum  = 0.0, x;
+  constexpr int      NN = HJDNeighbors(DIM, BOX);
+  const long long    at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
+  const int          sx = HJDWidth(p.st.box, 0), bx = HJDWidth(s.box, 0);
+  const long long    sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)bx * HJDWidth(s.box, 1);
+  const int          r    = STORAGE == HJ_DICTIONARY && p.st.index ? p.st.index[at] : 0; /* no index: one row */
+  const PetscScalar  dinv = STORAGE == HJ_DICTIONARY ? p.st.dinv_rows[r] : p.st.dinv[at];
+  const PetscScalar *row  = p.st.rows + (long long)r * (1 + NN);
+  const int          r0   = DIM == 3 ? k : DIM == 2 ? j : i;
+  const PetscScalar  b    = HJDHome(s, s.b, s.bghost, r0)[xat];
+  PetscScalar        sum  = 0.0, x;
 
   if (!s.x) return p.w * (dinv * b);
   x = HJDHome(s, s.x, s.xghost, r0)[xat];
@@ -33,7 +33,7 @@ __device__ double HJGeneralUpdate(const HJGeneralArgs &p, const HJDSweep &s, int
     const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
-      const double c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
+      const PetscScalar c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
 
       sum += c * HJDHome(s, s.x, s.xghost,
                          r0 + (DIM == 3   ? dz
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(256) HJGeneral_Kernel(const __grid_constant__ 
 
 /* The first subiteration from zero reads no neighbours: points one after the other, so that no lane of a line's last warp is idle */
 typedef struct {
-  const double *b, *dinv;
-  double       *y, w;
-  HJDBox        write, box, ybox, cbox;
-  unsigned      n;
+  const PetscScalar *b, *dinv;
+  PetscScalar       *y, w;
+  HJDBox             write, box, ybox, cbox;
+  unsigned           n;
 } HJGeneralFirstArgs;
 
 __global__ void __launch_bounds__(HJ_PLAIN_FIRST_THREADS) HJGeneralFirst_Kernel(const __grid_constant__ HJGeneralFirstArgs p)

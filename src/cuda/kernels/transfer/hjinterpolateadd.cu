@@ -9,19 +9,19 @@
 #include "core/hjrestriction.h"
 
 typedef struct {
-  const double *x;
-  double       *y;
-  int           n[3], nc[3];
-  int           first;     /* fine plane that the first coarse one lies on: 1 where the one before lies between that and the one below it */
-  int           line;      /* of the coarse planes of other ranks: */
-  const double *beside[2]; /* below and above, not read where there are none */
-  bool          exchanged; /* what does not read these need not wait for the kernel before */
+  const PetscScalar *x;
+  PetscScalar       *y;
+  int                n[3], nc[3];
+  int first; /* fine plane that the first coarse one lies on: 1 where the one before lies between that and the one below it */
+  int line;  /* of the coarse planes of other ranks: */
+  const PetscScalar *beside[2]; /* below and above, not read where there are none */
+  bool               exchanged; /* what does not read these need not wait for the kernel before */
 } HJAddArgs;
 
 /* The mean of the coarse points that a fine one lies on or between, in x */
-static __device__ __forceinline__ double HJAddMean(const double *x, int i0, int i1)
+static __device__ __forceinline__ PetscScalar HJAddMean(const PetscScalar *x, int i0, int i1)
 {
-  return 0.5 * (__ldg(x + i0) + __ldg(x + i1));
+  return HJ_HALF * (__ldg(x + i0) + __ldg(x + i1));
 }
 
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd3D_Kernel(const __grid_constant__ HJAddArgs p)
@@ -30,8 +30,8 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const bool      here = i < p.n[0] && m < p.nc[1], two = here && 2 * m + 1 < p.n[1];
   const bool      in = here && s >= 0, line = two && s >= 0, plane = here && 2 * s + 1 + p.first < p.n[2], both = two && plane;
   const long long fine = (long long)p.n[0] * p.n[1], coarse = (long long)p.nc[0] * p.nc[1];
-  double         *y       = p.y + (2 * s + p.first) * fine + 2LL * m * p.n[0] + i;
-  double          b[2][2] = {}, a[2][2] = {};
+  PetscScalar    *y       = p.y + (2 * s + p.first) * fine + 2LL * m * p.n[0] + i;
+  PetscScalar     b[2][2] = {}, a[2][2] = {};
 
   if (!p.exchanged || s < 0 || s + 1 >= p.nc[2]) HJDAwaitInput();
   HJDLetNextStart();
@@ -40,27 +40,27 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   if (plane) b[1][0] = y[fine];
   if (both) b[1][1] = y[fine + p.n[0]];
 
-  const int     l0 = s >= 0 ? p.nc[0] : p.line, l1 = s + 1 < p.nc[2] ? p.nc[0] : p.line, i0 = i >> 1, i1 = (i + 1) >> 1;
-  const double *x0 = (s >= 0 ? p.x + s * coarse : p.beside[0]) + (long long)m * l0,
-               *x1 = (s + 1 < p.nc[2] ? p.x + (s + 1) * coarse : p.beside[1]) + (long long)m * l1;
+  const int          l0 = s >= 0 ? p.nc[0] : p.line, l1 = s + 1 < p.nc[2] ? p.nc[0] : p.line, i0 = i >> 1, i1 = (i + 1) >> 1;
+  const PetscScalar *x0 = (s >= 0 ? p.x + s * coarse : p.beside[0]) + (long long)m * l0,
+                    *x1 = (s + 1 < p.nc[2] ? p.x + (s + 1) * coarse : p.beside[1]) + (long long)m * l1;
 
   if (here) a[0][0] = HJAddMean(x0, i0, i1);
   if (two) a[0][1] = HJAddMean(x0 + l0, i0, i1);
   if (plane) a[1][0] = HJAddMean(x1, i0, i1);
   if (both) a[1][1] = HJAddMean(x1 + l1, i0, i1);
   if (in) y[0] = b[0][0] + a[0][0];
-  if (line) y[p.n[0]] = b[0][1] + 0.5 * (a[0][0] + a[0][1]);
-  if (plane) y[fine] = b[1][0] + 0.5 * (a[0][0] + a[1][0]);
-  if (both) y[fine + p.n[0]] = b[1][1] + 0.25 * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
+  if (line) y[p.n[0]] = b[0][1] + HJ_HALF * (a[0][0] + a[0][1]);
+  if (plane) y[fine] = b[1][0] + HJ_HALF * (a[0][0] + a[1][0]);
+  if (both) y[fine + p.n[0]] = b[1][1] + (PetscScalar)0.25 * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
 }
 
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd2D_Kernel(const __grid_constant__ HJAddArgs p)
 {
-  const int i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x, j = blockIdx.y * HJ_ADD_2D;
-  const int lines        = i < p.n[0] ? p.n[1] - j : 0;
-  double   *y            = p.y + (long long)j * p.n[0] + i;
-  double    b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
-  const int i0 = i >> 1, i1 = (i + 1) >> 1;
+  const int    i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x, j = blockIdx.y * HJ_ADD_2D;
+  const int    lines        = i < p.n[0] ? p.n[1] - j : 0;
+  PetscScalar *y            = p.y + (long long)j * p.n[0] + i;
+  PetscScalar  b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
+  const int    i0 = i >> 1, i1 = (i + 1) >> 1;
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
     if (2 * u - 1 < lines && i < p.n[0] && j / 2 + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(j / 2 + u) * p.nc[0], i0, i1);
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? 0.5 * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
+    if (u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? HJ_HALF * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
 }
 
 /* y = y + P x on one rank, or on grids that are cut into planes */

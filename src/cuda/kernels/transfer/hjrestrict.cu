@@ -40,7 +40,8 @@ static __device__ __forceinline__ bool HJRestrictWrap(const HJRestrictArgs &p, i
 
 /* The coefficient of a slot at a point; away: to its neighbour. HALVES: arrays may be a half */
 template <int DIM, bool BOX, int READ, bool HALVES = true>
-__device__ __forceinline__ double HJRestrictCoefficient(const HJRestrictArgs &p, int slot, long long at, long long away, const double *row)
+__device__ __forceinline__ PetscScalar HJRestrictCoefficient(const HJRestrictArgs &p, int slot, long long at, long long away,
+                                                             const PetscScalar *row)
 {
   constexpr int NN    = HJDNeighbors(DIM, BOX);
   const bool    lower = slot && (BOX ? slot <= NN / 2 : slot % 2 == 1);
@@ -73,17 +74,18 @@ static __device__ __forceinline__ HJRestrictTile HJRestrictGetTile(const HJRestr
 }
 
 /* The coarse points of a plane, or of a tile, from sums at the fine ones: v over nf[0] by nf[1] columns, planes of them if two2 */
-static __device__ __forceinline__ double HJRestrictGather(const HJRestrictArgs &p, const double *v, int line, int plane, bool two2)
+static __device__ __forceinline__ PetscScalar HJRestrictGather(const HJRestrictArgs &p, const PetscScalar *v, int line, int plane,
+                                                               bool two2)
 {
-  double sum = 0.0;
+  PetscScalar sum = 0.0;
 
   for (int ds = two2 ? -1 : 0; ds <= (two2 ? 1 : 0); ds++) {
     for (int dm = -p.two[1]; dm <= p.two[1]; dm++) {
-      const double *q = v + ds * plane + dm * line;
-      double        l = q[0];
+      const PetscScalar *q = v + ds * plane + dm * line;
+      PetscScalar        l = q[0];
 
-      if (p.two[0]) l += 0.5 * (q[-1] + q[1]);
-      sum += (ds ? 0.5 : 1.0) * (dm ? 0.5 : 1.0) * l;
+      if (p.two[0]) l += HJ_HALF * (q[-1] + q[1]);
+      sum += (ds ? HJ_HALF : (PetscScalar)1) * (dm ? HJ_HALF : (PetscScalar)1) * l;
     }
   }
   return sum;
@@ -91,12 +93,12 @@ static __device__ __forceinline__ double HJRestrictGather(const HJRestrictArgs &
 
 /* b - A x at a point of the grid */
 template <int DIM, bool BOX, int READ, bool CUT>
-__device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i, int m, int s)
+__device__ __forceinline__ PetscScalar HJRestrictPoint(const HJRestrictArgs &p, int i, int m, int s)
 {
   const HJRestrictSides side[3] = {HJRestrictGetSides(p, 0, i), HJRestrictGetSides(p, 1, m), HJRestrictGetSides(p, 2, s)};
   const long long       at      = (long long)s * p.plane + m * p.n[0] + i;
-  const double         *row     = NULL;
-  double                sum     = 0.0;
+  const PetscScalar    *row     = NULL;
+  PetscScalar           sum     = 0.0;
 
   if (READ == HJ_RESTRICT_DICTIONARY) row = p.rows + p.index[at] * (1 + HJDNeighbors(DIM, BOX));
 #pragma unroll
@@ -106,7 +108,7 @@ __device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i
     const long long away = (long long)side[2].step[ds] * p.plane + side[1].step[dm] * p.n[0] + side[0].step[dx];
 
     if constexpr (CUT) {
-      const double *plane = HJRestrictCutPlane(p, p.x, p.beside_x, s + ds - 1);
+      const PetscScalar *plane = HJRestrictCutPlane(p, p.x, p.beside_x, s + ds - 1);
 
       if (side[0].in[dx] && side[1].in[dm] && plane) sum = fma(p.row[slot], plane[(m + dm - 1) * p.n[0] + i + dx - 1], sum);
     } else if (side[0].in[dx] && side[1].in[dm] && side[2].in[ds])
@@ -120,8 +122,8 @@ __device__ __forceinline__ double HJRestrictPoint(const HJRestrictArgs &p, int i
 template <int DIM, bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  extern __shared__ double s_r[]; /* [nf[2]][nf[1]][nf[0]] */
-  double                   norm2 = 0.0;
+  extern __shared__ PetscScalar s_r[]; /* [nf[2]][nf[1]][nf[0]] */
+  PetscScalar                   norm2 = 0.0;
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -130,12 +132,12 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
     const int            line = t.nf[0], plane = line * t.nf[1];
 
     for (int o = threadIdx.x; o < plane * t.nf[2]; o += blockDim.x) {
-      const int  l[3] = {o % line, o / line % t.nf[1], o / plane};
-      int        i = t.f0[0] + l[0], m = t.f0[1] + l[1], s = t.f0[2] + l[2];
-      const bool there  = CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) != NULL : HJRestrictWrap(p, 2, s);
-      const bool in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && there;
-      const bool counts = CUT ? HJRestrictIsOwn(p, s) && (t.c0[2] == 0 || l[2] >= p.two[2]) : l[2] >= p.two[2];
-      double     r      = 0.0;
+      const int   l[3] = {o % line, o / line % t.nf[1], o / plane};
+      int         i = t.f0[0] + l[0], m = t.f0[1] + l[1], s = t.f0[2] + l[2];
+      const bool  there  = CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) != NULL : HJRestrictWrap(p, 2, s);
+      const bool  in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && there;
+      const bool  counts = CUT ? HJRestrictIsOwn(p, s) && (t.c0[2] == 0 || l[2] >= p.two[2]) : l[2] >= p.two[2];
+      PetscScalar r      = 0.0;
 
       if (in) r = HJRestrictPoint<DIM, BOX, READ, CUT>(p, i, m, s);
       if (l[0] >= p.two[0] && l[1] >= p.two[1] && counts) norm2 = fma(r, r, norm2); /* else another tile's */
@@ -143,9 +145,9 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
     }
     __syncthreads();
     for (int o = threadIdx.x; o < t.nc[0] * t.nc[1] * t.nc[2]; o += blockDim.x) {
-      const int     l[3] = {o % t.nc[0], o / t.nc[0] % t.nc[1], o / t.nc[0] / t.nc[1]};
-      const double *v    = s_r + ((l[2] << p.two[2]) + p.two[2]) * plane + ((l[1] << p.two[1]) + p.two[1]) * line +
-                        ((l[0] << p.two[0]) + p.two[0]);
+      const int          l[3] = {o % t.nc[0], o / t.nc[0] % t.nc[1], o / t.nc[0] / t.nc[1]};
+      const PetscScalar *v    = s_r + ((l[2] << p.two[2]) + p.two[2]) * plane + ((l[1] << p.two[1]) + p.two[1]) * line +
+                             ((l[0] << p.two[0]) + p.two[0]);
       const long long at = ((long long)(t.c0[2] + l[2]) * p.nc[1] + t.c0[1] + l[1]) * p.nc[0] + t.c0[0] + l[0];
 
       p.y[at] = HJRestrictGather(p, v, line, plane, p.two[2]);
@@ -178,7 +180,7 @@ template <bool WRAP> __device__ __forceinline__ HJRestrictPlane HJRestrictGetPla
 }
 
 /* Asks for a value that is read soon */
-static __device__ __forceinline__ void HJRestrictPrefetch(const double *p)
+static __device__ __forceinline__ void HJRestrictPrefetch(const PetscScalar *p)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
@@ -191,7 +193,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   int                   at;
   bool                  in, counts;
   HJRestrictSides       x, m;
-  double                v[PLANES][1 + 2 * HM][1 + 2 * HX], b, b_next, row[READ == HJ_RESTRICT_DICTIONARY ? 1 + NN : 1];
+  PetscScalar           v[PLANES][1 + 2 * HM][1 + 2 * HX], b, b_next, row[READ == HJ_RESTRICT_DICTIONARY ? 1 + NN : 1];
   int                   number, number_next, number_loaded;
 
   __device__ __forceinline__ void set(const HJRestrictArgs &p, const HJRestrictTile &t, int c)
@@ -210,11 +212,11 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     number_loaded        = -1;
   }
 
-  __device__ __forceinline__ double get(const double *q, bool there) const { return there && in ? *q : 0.0; }
+  __device__ __forceinline__ PetscScalar get(const PetscScalar *q, bool there) const { return there && in ? *q : HJ_ZERO; }
 
   __device__ __forceinline__ void load(const HJRestrictArgs &p, int which, const HJRestrictPlane &plane)
   {
-    const double *q = p.x + plane.at + at;
+    const PetscScalar *q = p.x + plane.at + at;
 
 #pragma unroll
     for (int dm = -HM; dm <= HM; dm++) {
@@ -258,11 +260,11 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   }
 
   /* b - A x at the column's place in a plane that is in the domain; below, above: the ways to the planes beside it */
-  __device__ __forceinline__ double residual(const HJRestrictArgs &p, const HJRestrictPlane &here, const long long way[3],
-                                             const bool there[3])
+  __device__ __forceinline__ PetscScalar residual(const HJRestrictArgs &p, const HJRestrictPlane &here, const long long way[3],
+                                                  const bool there[3])
   {
-    const double *q   = p.x + here.at + at;
-    double        sum = 0.0;
+    const PetscScalar *q   = p.x + here.at + at;
+    PetscScalar        sum = 0.0;
 
     if (!in) return 0.0;
     if (READ == HJ_RESTRICT_DICTIONARY && number != number_loaded) {
@@ -273,13 +275,13 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
 #pragma unroll
     for (int slot = 0; slot <= NN; slot++) {
       const int dx = HJRestrictOffset<DIM, BOX>(slot, 0), dm = HJRestrictOffset<DIM, BOX>(slot, 1),
-                ds      = HJRestrictOffset<DIM, BOX>(slot, 2);
-      const int  step   = m.step[1 + dm] * p.n[0] + x.step[1 + dx];
-      const bool inside = m.in[1 + dm] && x.in[1 + dx] && there[1 + ds];
-      double     value, c;
+                ds       = HJRestrictOffset<DIM, BOX>(slot, 2);
+      const int   step   = m.step[1 + dm] * p.n[0] + x.step[1 + dx];
+      const bool  inside = m.in[1 + dm] && x.in[1 + dx] && there[1 + ds];
+      PetscScalar value, c;
 
       if (BOX || (dx == 0 && dm == 0)) value = v[1 + ds][HM + (HM ? dm : 0)][HX + (HX ? dx : 0)];
-      else value = inside ? q[step] : 0.0;
+      else value = inside ? q[step] : HJ_ZERO;
       if (READ == HJ_RESTRICT_SYMMETRIC && !inside) continue;
       c   = HJRestrictCoefficient<DIM, BOX, READ, !WRAP>(p, slot, here.at + at, way[1 + ds] + step, row);
       sum = fma(c, value, sum);
@@ -291,9 +293,9 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
 /* A coarse point of a tile in each of its planes: the place of its own sum, the ways to those around it and their coefficients, 0 without
    refinement */
 struct HJRestrictOutput {
-  int    at, to, way[2];
-  bool   in;
-  double w[2];
+  int         at, to, way[2];
+  bool        in;
+  PetscScalar w[2];
 
   __device__ __forceinline__ void set(const HJRestrictArgs &p, const HJRestrictTile &t, int c)
   {
@@ -304,20 +306,20 @@ struct HJRestrictOutput {
     to     = (t.c0[1] + l1) * p.nc[0] + t.c0[0] + l0;
     way[0] = p.two[0];
     way[1] = p.two[1] ? t.nf[0] : 0;
-    w[0]   = p.two[0] ? 0.5 : 0.0;
-    w[1]   = p.two[1] ? 0.5 : 0.0;
+    w[0]   = p.two[0] ? HJ_HALF : HJ_ZERO;
+    w[1]   = p.two[1] ? HJ_HALF : HJ_ZERO;
   }
 
-  template <bool MIDDLE> __device__ __forceinline__ void write(const double *v, double *y) const
+  template <bool MIDDLE> __device__ __forceinline__ void write(const PetscScalar *v, PetscScalar *y) const
   {
     if (!in) return;
-    double sum = line(v + at);
+    PetscScalar sum = line(v + at);
 
     if (MIDDLE) sum = fma(w[1], line(v + at - way[1]) + line(v + at + way[1]), sum);
     y[to] = sum;
   }
 
-  __device__ __forceinline__ double line(const double *v) const { return fma(w[0], v[-way[0]] + v[way[0]], v[0]); }
+  __device__ __forceinline__ PetscScalar line(const PetscScalar *v) const { return fma(w[0], v[-way[0]] + v[way[0]], v[0]); }
 };
 
 /* A block marches through tiles of columns; p.tile[2]: coarse planes that it does */
@@ -327,10 +329,10 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
 {
   typedef HJRestrictColumn<DIM, BOX, READ, WRAP> Column;
   constexpr int                                  NC = HJRestrictShape<DIM, BOX, READ>::COLUMNS;
-  __shared__ double s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
-  double            norm2 = 0.0;
-  int               turn  = 0;
-  Column            column[NC];
+  __shared__ PetscScalar s_v[2][NC * HJ_RESTRICT_THREADS]; /* in turn, so that one barrier a coarse plane is enough */
+  PetscScalar            norm2 = 0.0;
+  int                    turn  = 0;
+  Column                 column[NC];
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -340,8 +342,8 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
     HJRestrictPlane      below = HJRestrictGetPlane<WRAP>(p, t.f0[2] - 1), here = HJRestrictGetPlane<WRAP>(p, t.f0[2]),
                     above = HJRestrictGetPlane<WRAP>(p, t.f0[2] + 1);
     HJRestrictOutput out[NC];
-    double           sum[NC];
-    double          *y      = p.y + (long long)t.c0[2] * p.nc[0] * p.nc[1];
+    PetscScalar      sum[NC];
+    PetscScalar     *y      = p.y + (long long)t.c0[2] * p.nc[0] * p.nc[1];
     bool             shared = p.two[2], first = p.two[2]; /* between two coarse planes; the first such place, which is another tile's */
 
 #pragma unroll
@@ -359,7 +361,7 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
       const HJRestrictPlane far      = HJRestrictGetPlane<WRAP>(p, s + 2);
       const long long       way[3]   = {below.at - here.at, 0, above.at - here.at};
       const bool            there[3] = {below.there, true, above.there};
-      double                share[NC];
+      PetscScalar           share[NC];
 
 #pragma unroll
       for (int q = 0; q < NC; q++) {
@@ -371,10 +373,10 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
       }
 #pragma unroll
       for (int q = 0; q < NC; q++) {
-        const double r = here.there ? column[q].residual(p, here, way, there) : 0.0;
+        const PetscScalar r = here.there ? column[q].residual(p, here, way, there) : HJ_ZERO;
 
         if (column[q].counts && !first) norm2 = fma(r, r, norm2);
-        share[q] = shared ? 0.5 * r : 0.0;
+        share[q] = shared ? HJ_HALF * r : HJ_ZERO;
         sum[q] += shared ? share[q] : r;
         column[q].next();
       }
@@ -509,7 +511,7 @@ template <int DIM, bool BOX, int READ, bool CUT> static PetscErrorCode HJRestric
   PetscCall(HJRestrictSetTiles(&p, &blocks));
   how.grid       = dim3(blocks);
   how.block      = dim3((unsigned)PetscMin((points + 31) / 32 * 32, HJ_RESTRICT_TILE_THREADS));
-  how.smem_bytes = points * sizeof(double);
+  how.smem_bytes = points * sizeof(PetscScalar);
   how.stream     = stream;
   how.overlap    = true;
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJRestrictTile_Kernel<DIM, BOX, READ, CUT>, args));

@@ -17,11 +17,11 @@ enum { HJ_RESTRICT_ROW, HJ_RESTRICT_DICTIONARY, HJ_RESTRICT_ARRAYS, HJ_RESTRICT_
 
 /* Directions: x, middle, slowest */
 typedef struct {
-  const double        *x, *b;
-  const double        *beside_x[2], *beside_b[2]; /* planes of the ranks below and above, NULL: there is none; see HJRestrictionCut */
-  double              *y, *norm2;
-  double               row[HJ_MAX_SLOTS];
-  const double        *value, *rows;
+  const PetscScalar   *x, *b;
+  const PetscScalar   *beside_x[2], *beside_b[2]; /* planes of the ranks below and above, NULL: there is none; see HJRestrictionCut */
+  PetscScalar         *y, *norm2;
+  PetscScalar          row[HJ_MAX_SLOTS];
+  const PetscScalar   *value, *rows;
   const unsigned char *index;
   long long            npoints;
   int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
@@ -46,12 +46,12 @@ template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(
 
 /* Planes of a grid that is cut are counted from the one that the first coarse plane lies on. Where such a plane of x or b is; NULL: outside
    the domain */
-static __device__ __forceinline__ const double *HJRestrictCutPlane(const HJRestrictArgs &p, const double *own,
-                                                                   const double *const beside[2], int s)
+static __device__ __forceinline__ const PetscScalar *HJRestrictCutPlane(const HJRestrictArgs &p, const PetscScalar *own,
+                                                                        const PetscScalar *const beside[2], int s)
 {
   s += p.first;
   if ((unsigned)s < (unsigned)p.n[2]) return own + (long long)s * p.plane;
-  const double *q = beside[s < 0 ? 0 : 1];
+  const PetscScalar *q = beside[s < 0 ? 0 : 1];
 
   return q ? q + (long long)(s < 0 ? s + HJ_CUT_PLANES : s - p.n[2]) * p.plane : NULL;
 }
@@ -81,11 +81,11 @@ static __device__ __forceinline__ bool HJRestrictCutBelow(const HJRestrictArgs &
 }
 
 /* Sums up the blocks' parts of the norm in one order; the last block to come does it */
-static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, double sum)
+static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, PetscScalar sum)
 {
-  __shared__ double s_part[32];
-  __shared__ bool   s_last;
-  const int         lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+  __shared__ PetscScalar s_part[32];
+  __shared__ bool        s_last;
+  const int              lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
 
   for (int round = 0; round < 2; round++) {
 #pragma unroll
@@ -93,7 +93,7 @@ static __device__ void HJRestrictAddNorm(const HJRestrictArgs &p, double sum)
     if (lane == 0) s_part[warp] = sum;
     __syncthreads();
     if (warp == 0) {
-      sum = lane < warps ? s_part[lane] : 0.0;
+      sum = lane < warps ? s_part[lane] : HJ_ZERO;
 #pragma unroll
       for (int o = 16; o; o /= 2) sum += __shfl_down_sync(0xffffffffu, sum, o);
     }

@@ -10,7 +10,7 @@
 
 /* Two points next to each other, and those before and after them */
 typedef struct {
-  double v[2], w, e;
+  PetscScalar v[2], w, e;
 } HJPair;
 
 /* A lane's columns; their first point, and which there are */
@@ -32,7 +32,7 @@ static __device__ __forceinline__ HJPairPlace HJPairGetPlace(const HJRestrictArg
 }
 
 /* Points of a line that begins at q; beside: those before and after too */
-template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPairPlace &l, const double *q, bool there)
+template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPairPlace &l, const PetscScalar *q, bool there)
 {
   HJPair r = {{0.0, 0.0}, 0.0, 0.0};
 
@@ -44,26 +44,26 @@ template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPair
 }
 
 /* A line or plane of x, the one at q where the grid is not cut; it is there */
-template <bool CUT> __device__ __forceinline__ const double *HJPairX(const HJRestrictArgs &p, const double *q, int s)
+template <bool CUT> __device__ __forceinline__ const PetscScalar *HJPairX(const HJRestrictArgs &p, const PetscScalar *q, int s)
 {
   return CUT ? HJRestrictCutPlane(p, p.x, p.beside_x, s) : q;
 }
 
-template <bool CUT> __device__ __forceinline__ const double *HJPairB(const HJRestrictArgs &p, const double *q, int s)
+template <bool CUT> __device__ __forceinline__ const PetscScalar *HJPairB(const HJRestrictArgs &p, const PetscScalar *q, int s)
 {
   return CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) : q;
 }
 
 /* Asks for what a lane reads soon */
-static __device__ __forceinline__ void HJPairPrefetch(const HJPairPlace &l, const double *q, bool there)
+static __device__ __forceinline__ void HJPairPrefetch(const HJPairPlace &l, const PetscScalar *q, bool there)
 {
   if (there && l.in[0]) asm volatile("prefetch.global.L2 [%0];" ::"l"(q + l.c));
 }
 
 /* The rows of a lane's points: of a dictionary the row that it had last is kept */
 template <int NSLOTS, int READ> struct HJPairRows {
-  double row[READ == HJ_RESTRICT_DICTIONARY ? NSLOTS : 1];
-  int    loaded;
+  PetscScalar row[READ == HJ_RESTRICT_DICTIONARY ? NSLOTS : 1];
+  int         loaded;
 
   __device__ __forceinline__ void start() { loaded = -1; }
 
@@ -80,7 +80,7 @@ template <int NSLOTS, int READ> struct HJPairRows {
     return true;
   }
 
-  __device__ __forceinline__ double get(const HJRestrictArgs &p, int slot) const
+  __device__ __forceinline__ PetscScalar get(const HJRestrictArgs &p, int slot) const
   {
     return READ == HJ_RESTRICT_ROW ? p.row[slot] : row[READ == HJ_RESTRICT_DICTIONARY ? slot : 0];
   }
@@ -98,7 +98,7 @@ __device__ __forceinline__ void HJPairNumbers(const HJRestrictArgs &p, const HJP
 
 /* A x at two points of a 2D grid, from the lines below, at and above them; c gives coefficients by point and slot */
 template <bool BOX, typename C>
-__device__ __forceinline__ void HJPairProduct2D(const HJPair &m, const HJPair &a, const HJPair &q, const C &c, double y[2])
+__device__ __forceinline__ void HJPairProduct2D(const HJPair &m, const HJPair &a, const HJPair &q, const C &c, PetscScalar y[2])
 {
 #pragma unroll
   for (int u = 0; u < 2; u++) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void HJPairProduct2D(const HJPair &m, const HJPair &a
 template <bool BOX, int READ>
 __device__ __forceinline__ void HJPairResidual2D(const HJRestrictArgs &p, const HJPairPlace &l,
                                                  HJPairRows<1 + HJDNeighbors(2, BOX), READ> &rows, const int number[2], const HJPair &m,
-                                                 const HJPair &a, const HJPair &q, const HJPair &b, bool there, double r[2])
+                                                 const HJPair &a, const HJPair &q, const HJPair &b, bool there, PetscScalar r[2])
 {
   constexpr int NSLOTS = 1 + HJDNeighbors(2, BOX);
 
@@ -129,24 +129,24 @@ __device__ __forceinline__ void HJPairResidual2D(const HJRestrictArgs &p, const 
     HJPairProduct2D<BOX>(
       m, a, q, [&](int u, int s) { return p.rows[number[u] * NSLOTS + s]; }, r);
 #pragma unroll
-  for (int u = 0; u < 2; u++) r[u] = there && l.in[u] ? b.v[u] - r[u] : 0.0;
+  for (int u = 0; u < 2; u++) r[u] = there && l.in[u] ? b.v[u] - r[u] : HJ_ZERO;
 }
 
 template <bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
   HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  const int         lane = threadIdx.x % 32, n = CUT ? HJRestrictCutEnd(p) : p.n[2], line = p.n[0];
-  const int         I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
-  const int         J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
-  const HJPairPlace l     = HJPairGetPlace(p, I);
-  const bool        write = lane > 0 && I<p.nc[0], below = J0> 0 || (CUT && HJRestrictCutBelow(p));
-  const long long   start = (2LL * J0 + (CUT ? p.first : 0)) * line;
-  const double     *x = p.x + start, *b = p.b + start; /* line 2 J */
-  double           *y         = p.y + (long long)J0 * p.nc[0] + I;
-  long long         place     = 2LL * J0 * line;
-  double            before[2] = {0.0, 0.0}, norm2 = 0.0;
-  int               number[2][2];
+  const int          lane = threadIdx.x % 32, n = CUT ? HJRestrictCutEnd(p) : p.n[2], line = p.n[0];
+  const int          I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
+  const int          J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
+  const HJPairPlace  l     = HJPairGetPlace(p, I);
+  const bool         write = lane > 0 && I<p.nc[0], below = J0> 0 || (CUT && HJRestrictCutBelow(p));
+  const long long    start = (2LL * J0 + (CUT ? p.first : 0)) * line;
+  const PetscScalar *x = p.x + start, *b = p.b + start; /* line 2 J */
+  PetscScalar       *y         = p.y + (long long)J0 * p.nc[0] + I;
+  long long          place     = 2LL * J0 * line;
+  PetscScalar        before[2] = {0.0, 0.0}, norm2 = 0.0;
+  int                number[2][2];
 
   HJPairRows<1 + HJDNeighbors(2, BOX), READ> rows;
 
@@ -172,9 +172,9 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
   }
 #pragma unroll 2
   for (int J = J0; J < J1; J++) {
-    const bool more = J + 1 < J1, c = 2 * J + 1 < n, next_c = more && 2 * J + 3 < n, next_d = more && 2 * J + 4 < n;
-    double     rb[2], rc[2], v[2];
-    int        next[2][2];
+    const bool  more = J + 1 < J1, c = 2 * J + 1 < n, next_c = more && 2 * J + 3 < n, next_d = more && 2 * J + 4 < n;
+    PetscScalar rb[2], rc[2], v[2];
+    int         next[2][2];
 
     x += 2 * line;
     b += 2 * line;
@@ -197,12 +197,12 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
         if (lane) norm2 = fma(rb[u], rb[u], norm2);
         if (lane && HJRestrictIsOwn(p, 2 * J + 1)) norm2 = fma(rc[u], rc[u], norm2);
       } else if (lane) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
-      v[u]         = fma(0.5, before[u] + rc[u], rb[u]);
+      v[u]         = fma(HJ_HALF, before[u] + rc[u], rb[u]);
       before[u]    = rc[u];
       number[0][u] = next[0][u];
       number[1][u] = next[1][u];
     }
-    v[0] = fma(0.5, v[1] + __shfl_up_sync(0xffffffffu, v[1], 1), v[0]);
+    v[0] = fma(HJ_HALF, v[1] + __shfl_up_sync(0xffffffffu, v[1], 1), v[0]);
     if (write) *y = v[0];
     y += p.nc[0];
     xa = xc;
@@ -220,7 +220,7 @@ typedef struct {
   HJPair line[2];
 } HJQuad;
 
-static __device__ __forceinline__ HJQuad HJQuadLoad(const HJPairPlace &l, const double *q, int step, const bool in[2], bool there)
+static __device__ __forceinline__ HJQuad HJQuadLoad(const HJPairPlace &l, const PetscScalar *q, int step, const bool in[2], bool there)
 {
   return {{HJPairLoad<false>(l, q, there && in[0]), HJPairLoad<false>(l, q + step, there && in[1])}};
 }
@@ -233,19 +233,19 @@ typedef struct {
 /* b - A x at four points of a plane of a star, q: the plane's first line of the four; m, a, f: below, at and above it */
 template <int READ>
 __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJPairPlace &l, const HJQuadPlace &t,
-                                               HJPairRows<7, READ> &rows, const double *q, long long place, const HJQuad &m,
-                                               const HJQuad &a, const HJQuad &f, const HJQuad &b, double r[2][2])
+                                               HJPairRows<7, READ> &rows, const PetscScalar *q, long long place, const HJQuad &m,
+                                               const HJQuad &a, const HJQuad &f, const HJQuad &b, PetscScalar r[2][2])
 {
   const int    line  = p.n[0];
   const HJPair south = HJPairLoad<false>(l, q - line, t.south), north = HJPairLoad<false>(l, q + 2 * line, t.north);
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    double     w = 0.0, e = 0.0;
-    int        number[2];
-    const auto product = [&](int u, const auto &c) {
-      const double lo = h ? a.line[0].v[u] : south.v[u], hi = h ? north.v[u] : a.line[1].v[u];
-      double       sum = c(0) * a.line[h].v[u];
+    PetscScalar w = 0.0, e = 0.0;
+    int         number[2];
+    const auto  product = [&](int u, const auto &c) {
+      const PetscScalar lo = h ? a.line[0].v[u] : south.v[u], hi = h ? north.v[u] : a.line[1].v[u];
+      PetscScalar       sum = c(0) * a.line[h].v[u];
 
       sum = fma(c(1), u ? a.line[h].v[0] : w, sum);
       sum = fma(c(2), u ? e : a.line[h].v[1], sum);
@@ -261,10 +261,10 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
     const bool same = rows.same(p, number);
 #pragma unroll
     for (int u = 0; u < 2; u++) {
-      const double sum = same ? product(u, [&](int s) { return rows.get(p, s); })
-                              : product(u, [&](int s) { return p.rows[number[u] * 7 + s]; });
+      const PetscScalar sum = same ? product(u, [&](int s) { return rows.get(p, s); })
+                                   : product(u, [&](int s) { return p.rows[number[u] * 7 + s]; });
 
-      r[h][u] = t.in[h] && l.in[u] ? b.line[h].v[u] - sum : 0.0;
+      r[h][u] = t.in[h] && l.in[u] ? b.line[h].v[u] - sum : HJ_ZERO;
     }
   }
 }
@@ -272,7 +272,7 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
 template <int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  __shared__ double s_odd[2][HJ_PAIRS_WARPS_3D][32];
+  __shared__ PetscScalar s_odd[2][HJ_PAIRS_WARPS_3D][32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = CUT ? HJRestrictCutEnd(p) : p.n[2], plane = p.plane;
   const int I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
   const int J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J;
@@ -283,8 +283,8 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   const int         first = 2 * K0 - (K0 > 0 || (CUT && HJRestrictCutBelow(p))), end = min(2 * K1, n); /* planes */
   const long long   away  = (long long)j * line; /* of the lane's first line in a plane */
   long long         place = (long long)(first + (CUT ? p.first : 0)) * plane + away;
-  double           *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
-  double            norm2 = 0.0, v[2][2] = {};
+  PetscScalar      *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
+  PetscScalar       norm2 = 0.0, v[2][2] = {};
   int               turn = 0;
 
   HJPairRows<7, READ> rows;
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   rows.start();
   if (!CUT || !HJRestrictIsHome(p, K0, K1)) HJDAwaitInput();
   HJDLetNextStart();
-  const auto at = [&](const double *own, const double *const beside[2], int s, const double *q) {
+  const auto at = [&](const PetscScalar *own, const PetscScalar *const beside[2], int s, const PetscScalar *q) {
     return CUT ? HJRestrictCutPlane(p, own, beside, s) + away : q; /* not read where the plane is not there */
   };
   HJQuad m = HJQuadLoad(l, at(p.x, p.beside_x, first - 1, p.x + place - plane), line, t.in,
@@ -309,9 +309,9 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
       HJPairPrefetch(l, p.x + place + 3LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 3) : z + 3 < n) && t.in[h]);
       HJPairPrefetch(l, p.b + place + 2LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 2) : z + 2 < n) && t.in[h]);
     }
-    const bool odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts, or rank */
-    const bool counts = CUT ? HJRestrictIsOwn(p, z) && (!gives || K0 == 0) : !gives;
-    double     r[2][2];
+    const bool  odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts, or rank */
+    const bool  counts = CUT ? HJRestrictIsOwn(p, z) && (!gives || K0 == 0) : !gives;
+    PetscScalar r[2][2];
 
     HJQuadResidual<READ>(p, l, t, rows, at(p.x, p.beside_x, z, p.x + place), place, m, a, f, b, r);
 #pragma unroll
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
 #pragma unroll
       for (int u = 0; u < 2; u++) {
         if (count && counts) norm2 = fma(r[h][u], r[h][u], norm2);
-        v[h][u] = fma(odd ? 0.5 : 1.0, r[h][u], v[h][u]);
+        v[h][u] = fma(odd ? HJ_HALF : (PetscScalar)1, r[h][u], v[h][u]);
       }
     }
     m = a;
@@ -328,18 +328,18 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
     b = d;
     if ((!odd && z + 1 < n) || gives) continue;
     /* the last plane of a grid may be an even one */
-    const double even = fma(0.5, v[0][1] + __shfl_up_sync(0xffffffffu, v[0][1], 1), v[0][0]);
-    const double here = fma(0.5, v[1][1] + __shfl_up_sync(0xffffffffu, v[1][1], 1), v[1][0]);
+    const PetscScalar even = fma(HJ_HALF, v[0][1] + __shfl_up_sync(0xffffffffu, v[0][1], 1), v[0][0]);
+    const PetscScalar here = fma(HJ_HALF, v[1][1] + __shfl_up_sync(0xffffffffu, v[1][1], 1), v[1][0]);
 
     s_odd[turn][warp][lane] = here;
     __syncthreads();
-    if (write) *y = fma(0.5, here + s_odd[turn][warp ? warp - 1 : 0][lane], even);
+    if (write) *y = fma(HJ_HALF, here + s_odd[turn][warp ? warp - 1 : 0][lane], even);
     y += (long long)p.nc[0] * p.nc[1];
     turn ^= 1;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
 #pragma unroll
-      for (int u = 0; u < 2; u++) v[h][u] = 0.5 * r[h][u];
+      for (int u = 0; u < 2; u++) v[h][u] = HJ_HALF * r[h][u];
     }
   }
   if (p.norm2) HJRestrictAddNorm(p, norm2);

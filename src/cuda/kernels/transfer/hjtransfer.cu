@@ -12,18 +12,18 @@
 
 /* Directions: x, middle, slowest */
 typedef struct {
-  const double *x, *ghost, *b;
-  double       *y;
-  int           n[3], w[3];       /* points of y, of x */
-  int           shift[3], two[3]; /* see HJTransferShift(); 1 where the refinement is 2, else 0 */
-  HJDBox        domain;           /* of x's grid */
-  HJDBox        box[3][2];        /* the shell */
-  long long     at[3][2];
-  int           blocks[2], groups; /* blocks in the first two directions; of the slowest, which a thread does at once */
-  int           first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
-  int           hanging[3];        /* see HJTransferHanging() */
-  double        coefficient[3];    /* of the fine point that hangs */
-  bool          exchanged;         /* what reads no ghosts need not wait for the kernel before */
+  const PetscScalar *x, *ghost, *b;
+  PetscScalar       *y;
+  int                n[3], w[3];       /* points of y, of x */
+  int                shift[3], two[3]; /* see HJTransferShift(); 1 where the refinement is 2, else 0 */
+  HJDBox             domain;           /* of x's grid */
+  HJDBox             box[3][2];        /* the shell */
+  long long          at[3][2];
+  int                blocks[2], groups; /* blocks in the first two directions; of the slowest, which a thread does at once */
+  int                first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
+  int                hanging[3];        /* see HJTransferHanging() */
+  PetscScalar        coefficient[3];    /* of the fine point that hangs */
+  bool               exchanged;         /* what reads no ghosts need not wait for the kernel before */
 } HJTransferArgs;
 
 /* The block's first point and group */
@@ -49,7 +49,7 @@ static __device__ __forceinline__ void HJTransferAwait(const HJTransferArgs &p, 
   if (p.exchanged && (!inside || blockIdx.x == 0)) HJDAwaitInput();
 }
 
-static __device__ __noinline__ double HJTransferGhost(const HJTransferArgs &p, int i, int m, int s)
+static __device__ __noinline__ PetscScalar HJTransferGhost(const HJTransferArgs &p, int i, int m, int s)
 {
   const int d    = s < 0 || s >= p.w[2] ? 2 : m < 0 || m >= p.w[1] ? 1 : 0;
   const int side = (d == 2 ? s : d == 1 ? m : i) >= 0;
@@ -58,7 +58,7 @@ static __device__ __noinline__ double HJTransferGhost(const HJTransferArgs &p, i
 }
 
 /* A value of x. INSIDE: at a point of this rank */
-template <bool INSIDE> __device__ __forceinline__ double HJTransferAt(const HJTransferArgs &p, int i, int m, int s)
+template <bool INSIDE> __device__ __forceinline__ PetscScalar HJTransferAt(const HJTransferArgs &p, int i, int m, int s)
 {
   if (INSIDE || ((unsigned)i < (unsigned)p.w[0] && (unsigned)m < (unsigned)p.w[1] && (unsigned)s < (unsigned)p.w[2]))
     return __ldg(p.x + (((long long)s * p.w[1] + m) * p.w[0] + i));
@@ -82,33 +82,33 @@ static __device__ __forceinline__ int HJTransferAbove(const HJTransferArgs &p, i
 }
 
 /* What a fine point has of these two places */
-static __device__ __forceinline__ double HJTransferShare(const HJTransferArgs &p, int d, int fine)
+static __device__ __forceinline__ PetscScalar HJTransferShare(const HJTransferArgs &p, int d, int fine)
 {
-  return fine == p.hanging[d] ? 0.5 * p.coefficient[d] : 0.5;
+  return fine == p.hanging[d] ? HJ_HALF * p.coefficient[d] : HJ_HALF;
 }
 
 /* The fine points above R coarse planes from plane on, and below the next plane */
 template <bool THREE, int R, bool INSIDE>
 __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int i, int m, int plane)
 {
-  const int       i0 = HJTransferBelow(p, 0, i), i1 = HJTransferAbove(p, 0, i);
-  const int       m0 = THREE ? HJTransferBelow(p, 1, m) : 0, m1 = THREE ? HJTransferAbove(p, 1, m) : 0;
-  const int       fine = (plane << p.two[2]) - p.shift[2];
-  const double    wi = HJTransferShare(p, 0, i), wm = THREE ? HJTransferShare(p, 1, m) : 0.5;
-  const long long step = (long long)p.n[0] * p.n[1], at = fine * step + (long long)m * p.n[0] + i;
-  double          h[R + 1], v[2 * R];
+  const int         i0 = HJTransferBelow(p, 0, i), i1 = HJTransferAbove(p, 0, i);
+  const int         m0 = THREE ? HJTransferBelow(p, 1, m) : 0, m1 = THREE ? HJTransferAbove(p, 1, m) : 0;
+  const int         fine = (plane << p.two[2]) - p.shift[2];
+  const PetscScalar wi = HJTransferShare(p, 0, i), wm = THREE ? HJTransferShare(p, 1, m) : HJ_HALF;
+  const long long   step = (long long)p.n[0] * p.n[1], at = fine * step + (long long)m * p.n[0] + i;
+  PetscScalar       h[R + 1], v[2 * R];
 
 #pragma unroll
   for (int r = 0; r < 2 * R; r++) {
     const int s = fine + r;
 
-    v[r] = p.b && r < (R << p.two[2]) && s >= 0 && s < p.n[2] ? p.b[at + r * step] : 0.0;
+    v[r] = p.b && r < (R << p.two[2]) && s >= 0 && s < p.n[2] ? p.b[at + r * step] : HJ_ZERO;
   }
 #pragma unroll
   for (int r = 0; r <= R; r++) {
     const int s = plane + r;
 
-    h[r] = r ? (2.0 * p.coefficient[2] - 1.0) * h[r - 1] : 0.0; /* of the plane above one that hangs: the mean is then its coefficient's */
+    h[r] = r ? (2 * p.coefficient[2] - 1) * h[r - 1] : HJ_ZERO; /* of the plane above one that hangs: the mean is then its coefficient's */
     if (s > p.last || (r == R && !p.two[2])) continue;
     h[r] = wi * (HJTransferAt<INSIDE>(p, i0, m0, s) + HJTransferAt<INSIDE>(p, i1, m0, s));
     if (THREE) h[r] = wm * (h[r] + wi * (HJTransferAt<INSIDE>(p, i0, m1, s) + HJTransferAt<INSIDE>(p, i1, m1, s)));
@@ -116,7 +116,7 @@ __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int
   if (p.two[2]) {
 #pragma unroll
     for (int r = 0; r < 2 * R; r++) {
-      if (fine + r >= 0 && fine + r < p.n[2]) p.y[at + r * step] = v[r] + (r % 2 ? 0.5 * (h[r / 2] + h[r / 2 + 1]) : h[r / 2]);
+      if (fine + r >= 0 && fine + r < p.n[2]) p.y[at + r * step] = v[r] + (r % 2 ? HJ_HALF * (h[r / 2] + h[r / 2 + 1]) : h[r / 2]);
     }
   } else {
 #pragma unroll
@@ -154,8 +154,8 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
 
 /* Where the neighbours of a fine point are along a direction, and their coefficients: 0 outside the domain */
 typedef struct {
-  int    lo, hi;
-  double wlo, whi;
+  int         lo, hi;
+  PetscScalar wlo, whi;
 } HJTransferSpan;
 
 static __device__ __forceinline__ HJTransferSpan HJTransferGetSpan(const HJTransferArgs &p, int d, int fine)
@@ -165,15 +165,15 @@ static __device__ __forceinline__ HJTransferSpan HJTransferGetSpan(const HJTrans
 
   span.lo  = below ? fine - 1 : fine;
   span.hi  = above ? fine + 1 : fine;
-  span.wlo = below ? 0.5 : 0.0;
-  span.whi = !above ? 0.0 : fine + 1 == p.hanging[d] ? p.coefficient[d] : 0.5;
+  span.wlo = below ? HJ_HALF : HJ_ZERO;
+  span.whi = !above ? HJ_ZERO : fine + 1 == p.hanging[d] ? p.coefficient[d] : HJ_HALF;
   return span;
 }
 
 template <bool TWO, bool INSIDE>
-__device__ __forceinline__ double HJTransferSumLine(const HJTransferArgs &p, const HJTransferSpan &x, int i, int m, int s)
+__device__ __forceinline__ PetscScalar HJTransferSumLine(const HJTransferArgs &p, const HJTransferSpan &x, int i, int m, int s)
 {
-  double sum = HJTransferAt<INSIDE>(p, i, m, s);
+  PetscScalar sum = HJTransferAt<INSIDE>(p, i, m, s);
 
   if (TWO) sum += x.wlo * HJTransferAt<INSIDE>(p, x.lo, m, s) + x.whi * HJTransferAt<INSIDE>(p, x.hi, m, s);
   return sum;
@@ -181,10 +181,10 @@ __device__ __forceinline__ double HJTransferSumLine(const HJTransferArgs &p, con
 
 /* Over a plane of fine points; 0 outside the domain */
 template <bool TWO0, bool TWO1, bool INSIDE>
-__device__ __forceinline__ double HJTransferSumPlane(const HJTransferArgs &p, const HJTransferSpan &x, const HJTransferSpan &y, int i,
-                                                     int m, int s)
+__device__ __forceinline__ PetscScalar HJTransferSumPlane(const HJTransferArgs &p, const HJTransferSpan &x, const HJTransferSpan &y, int i,
+                                                          int m, int s)
 {
-  double sum;
+  PetscScalar sum;
 
   if (s < p.domain.lo[2] || s >= p.domain.hi[2]) return 0.0;
   sum = HJTransferSumLine<TWO0, INSIDE>(p, x, i, m, s);
@@ -200,15 +200,15 @@ __device__ __forceinline__ void HJGatherPoints(const HJTransferArgs &p, int i, i
   const long long      step  = (long long)p.n[0] * p.n[1];
   long long            at    = plane * step + (long long)m * p.n[0] + i;
   int                  s     = (plane << TWO2) - p.shift[2];
-  double               below = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s - 1) : 0.0;
+  PetscScalar          below = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s - 1) : HJ_ZERO;
 
 #pragma unroll 1
   for (; plane < end; plane++, at += step, s += TWO2 ? 2 : 1) {
-    const double b     = p.b ? p.b[at] : 0.0;
-    const double here  = HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s);
-    const double above = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s + 1) : 0.0;
+    const PetscScalar b     = p.b ? p.b[at] : HJ_ZERO;
+    const PetscScalar here  = HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s);
+    const PetscScalar above = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s + 1) : HJ_ZERO;
 
-    p.y[at] = b + here + 0.5 * below + (s + 1 == p.hanging[2] ? p.coefficient[2] : 0.5) * above;
+    p.y[at] = b + here + HJ_HALF * below + (s + 1 == p.hanging[2] ? p.coefficient[2] : HJ_HALF) * above;
     below   = above;
   }
 }

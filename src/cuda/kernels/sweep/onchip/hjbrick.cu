@@ -9,7 +9,7 @@
 /* What a block needs to load its points comes first: each line of parameters that is new to a block costs it about 100 cycles (H200) */
 typedef struct {
   const unsigned char *index; /* this, b and x pointed to as if they began at (0, 0, 0), with so many points a line and a plane */
-  const double        *b, *x;
+  const PetscScalar   *b, *x;
   int                  index_line, index_plane, line, plane;
   int                  main_row;
   bool                 ghosts; /* the sweep has ghost arrays */
@@ -17,9 +17,9 @@ typedef struct {
   int                  count;
   HJSlot              *slot[2];
   unsigned long long   epoch; /* of the first exchange */
-  const double        *rows, *dinv_rows;
+  const PetscScalar   *rows, *dinv_rows;
   unsigned             alone[HJ_MAX_ROWS / 32]; /* see HJBrickRows, as for dinv and row */
-  double               dinv, row[1 + HJD_MAX_NEIGHBORS], w[HJD_MAX_COUNT];
+  PetscScalar          dinv, row[1 + HJD_MAX_NEIGHBORS], w[HJD_MAX_COUNT];
   HJDSweep             s;
 } HJBrickArgs;
 
@@ -57,21 +57,22 @@ template <int STRIP> __device__ __forceinline__ unsigned HJRingIn(const HJStrip 
   return below | above << 1 | (x ? all : 0) << 2 | (y ? all : 0) << (2 + STRIP);
 }
 
-__device__ __forceinline__ double HJBrickDinv(const HJBrickArgs &p, int r)
+__device__ __forceinline__ PetscScalar HJBrickDinv(const HJBrickArgs &p, int r)
 {
   return r == p.main_row ? p.dinv : __ldg(p.dinv_rows + r);
 }
 
 /* Sum of a_o x_o at strip point s, in two chains of additions */
 template <bool BOX, typename C>
-__device__ __forceinline__ double HJBrickSum(const double *at, int s, double below, double above, int px, int plane, const C &coef)
+__device__ __forceinline__ PetscScalar HJBrickSum(const PetscScalar *at, int s, PetscScalar below, PetscScalar above, int px, int plane,
+                                                  const C &coef)
 {
-  double sum[2] = {0.0, 0.0};
+  PetscScalar sum[2] = {0.0, 0.0};
 
 #pragma unroll
   for (int o = 0; o < HJDNeighbors(3, BOX); o++) {
-    const int    dx = HJDOffset(3, BOX, o, 0), dy = HJDOffset(3, BOX, o, 1), dz = HJDOffset(3, BOX, o, 2);
-    const double v = dx || dy ? at[(s + dz) * plane + dy * px + dx] : dz < 0 ? below : above;
+    const int         dx = HJDOffset(3, BOX, o, 0), dy = HJDOffset(3, BOX, o, 1), dz = HJDOffset(3, BOX, o, 2);
+    const PetscScalar v = dx || dy ? at[(s + dz) * plane + dy * px + dx] : dz < 0 ? below : above;
 
     sum[o % 2] = fma(coef(o), v, sum[o % 2]);
   }
@@ -82,14 +83,14 @@ enum { HJ_BRICK_MAIN, HJ_BRICK_ALONE, HJ_BRICK_ANY };
 
 /* Subtracts what a part of the ring adds to a star's sums */
 template <int STRIP, int PART, int ROWS>
-__device__ __forceinline__ void HJRingAdd(const HJBrickArgs &p, const HJStrip &t, const double v[HJRingSize<STRIP>(PART)], unsigned alone,
-                                          const unsigned rows[(STRIP + 3) / 4], double rest[STRIP])
+__device__ __forceinline__ void HJRingAdd(const HJBrickArgs &p, const HJStrip &t, const PetscScalar v[HJRingSize<STRIP>(PART)],
+                                          unsigned alone, const unsigned rows[(STRIP + 3) / 4], PetscScalar rest[STRIP])
 {
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const double *row = p.rows + (rows[s / 4] >> (8 * (s % 4)) & 255) * 7 + 1;
-    const auto    c   = [&](int o) { return ROWS == HJ_BRICK_ANY ? __ldg(row + o) : p.row[1 + o]; };
-    double        sum = 0.0;
+    const PetscScalar *row = p.rows + (rows[s / 4] >> (8 * (s % 4)) & 255) * 7 + 1;
+    const auto         c   = [&](int o) { return ROWS == HJ_BRICK_ANY ? __ldg(row + o) : p.row[1 + o]; };
+    PetscScalar        sum = 0.0;
 
     if (PART == HJ_RING_ALL) sum = fma(t.oy < 0 ? c(2) : c(3), v[2 + STRIP + s], (t.ox < 0 ? c(0) : c(1)) * v[2 + s]);
     if (s == 0) sum = fma(c(4), v[0], sum);
@@ -102,9 +103,9 @@ __device__ __forceinline__ void HJRingAdd(const HJBrickArgs &p, const HJStrip &t
 template <int STRIP, int PART>
 __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJStrip &t, unsigned in, const char *slot,
                                                  const HJRingStep &step, unsigned long long epoch, int kind, unsigned alone,
-                                                 const unsigned rows[(STRIP + 3) / 4], double rest[STRIP])
+                                                 const unsigned rows[(STRIP + 3) / 4], PetscScalar rest[STRIP])
 {
-  double v[HJRingSize<STRIP>(PART)];
+  PetscScalar v[HJRingSize<STRIP>(PART)];
 
   HJSlotsReceive<HJRingSize<STRIP>(PART)>([&](int u) { return slot + HJRingAt<STRIP, PART>(step, u); },
                                           [&](int u) { return in & (1u << u); }, epoch, v);
@@ -118,44 +119,44 @@ __device__ __forceinline__ void HJRingReceiveAdd(const HJBrickArgs &p, const HJS
    s says so
 */
 template <bool BOX, int STRIP, int ROWS>
-__device__ __forceinline__ void HJBrickRest(const HJBrickArgs &p, int len, const double *cur, unsigned alone,
-                                            const unsigned rows[(STRIP + 3) / 4], const double db[STRIP], const double x[STRIP],
-                                            double rest[STRIP])
+__device__ __forceinline__ void HJBrickRest(const HJBrickArgs &p, int len, const PetscScalar *cur, unsigned alone,
+                                            const unsigned rows[(STRIP + 3) / 4], const PetscScalar db[STRIP], const PetscScalar x[STRIP],
+                                            PetscScalar rest[STRIP])
 {
-  const int    px = p.lay.px, plane = p.lay.plane;
-  const double last = cur[(ROWS == HJ_BRICK_MAIN ? STRIP : max(len, 0)) * plane], first = cur[-plane];
+  const int         px = p.lay.px, plane = p.lay.plane;
+  const PetscScalar last = cur[(ROWS == HJ_BRICK_MAIN ? STRIP : max(len, 0)) * plane], first = cur[-plane];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const double below = s ? x[s ? s - 1 : 0] : first,
-                 above = s + 1 == STRIP || (ROWS != HJ_BRICK_MAIN && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
+    const PetscScalar below = s ? x[s ? s - 1 : 0] : first,
+                      above = s + 1 == STRIP || (ROWS != HJ_BRICK_MAIN && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
 
     if constexpr (ROWS == HJ_BRICK_ANY) {
-      const double *row = p.rows + (rows[s / 4] >> (8 * (s % 4)) & 255) * (1 + HJDNeighbors(3, BOX));
+      const PetscScalar *row = p.rows + (rows[s / 4] >> (8 * (s % 4)) & 255) * (1 + HJDNeighbors(3, BOX));
 
       rest[s] = fma(-__ldg(row), x[s], db[s]) - HJBrickSum<BOX>(cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); });
     } else {
-      const double sum = HJBrickSum<BOX>(cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; });
+      const PetscScalar sum = HJBrickSum<BOX>(cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; });
 
-      rest[s] = fma(-p.row[0], x[s], db[s]) - (ROWS == HJ_BRICK_ALONE && (alone >> s & 1) ? 0.0 : sum);
+      rest[s] = fma(-p.row[0], x[s], db[s]) - (ROWS == HJ_BRICK_ALONE && (alone >> s & 1) ? HJ_ZERO : sum);
     }
   }
 }
 
 /* What of the ring is in no brick: 0 beyond the domain, else as it is at the start, in both buffers. Seldom more than zeros, so no haste */
-template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs &p, double *s_x)
+template <bool BOX> __device__ __noinline__ void HJBrickFrozen(const HJBrickArgs &p, PetscScalar *s_x)
 {
-  const double        *from  = p.s.x ? p.s.x : p.s.b;
-  const double *const *ghost = p.s.x ? p.s.xghost : p.s.bghost;
-  HJStrip              t;
+  const PetscScalar        *from  = p.s.x ? p.s.x : p.s.b;
+  const PetscScalar *const *ghost = p.s.x ? p.s.xghost : p.s.bghost;
+  HJStrip                   t;
 
   HJBrickRange(p.lay, t);
   const int n = blockDim.x, wx = t.hi[0] - t.lo[0] + 2, wy = t.hi[1] - t.lo[1] + 2, wz = t.hi[2] - t.lo[2] + 2;
 
   for (int q = threadIdx.x; q < wx * wy * wz; q += n) {
-    const int i = q % wx, j = q / wx % wy, k = q / wx / wy, gi = t.lo[0] + i - 1, gj = t.lo[1] + j - 1, gk = t.lo[2] + k - 1;
-    const int out = (i == 0 || i == wx - 1) + (j == 0 || j == wy - 1) + (k == 0 || k == wz - 1);
-    double   *at  = s_x + k * p.lay.plane + j * p.lay.px + i;
+    const int    i = q % wx, j = q / wx % wy, k = q / wx / wy, gi = t.lo[0] + i - 1, gj = t.lo[1] + j - 1, gk = t.lo[2] + k - 1;
+    const int    out = (i == 0 || i == wx - 1) + (j == 0 || j == wy - 1) + (k == 0 || k == wz - 1);
+    PetscScalar *at  = s_x + k * p.lay.plane + j * p.lay.px + i;
 
     if (!out || (!BOX && out > 1) || HJDInside(p.lay.cover, gi, gj, gk) || !HJDInside(p.s.domain, gi, gj, gk)) continue;
     *at = HJDHome(p.s, from, ghost, gk)[HJDIndex(p.s.box, gi, gj, gk)];
@@ -222,9 +223,9 @@ template <bool BOX, int STRIP> __device__ __forceinline__ HJStrip HJBrickStrip(c
 }
 
 /* A star's ring around the strip in both buffers, which only this thread reads */
-template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks &lay, const HJStrip &t, double *at)
+template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks &lay, const HJStrip &t, PetscScalar *at)
 {
-  double *const other = at + lay.buffer;
+  PetscScalar *const other = at + lay.buffer;
 
   if (t.len > 0 && t.k == t.lo[2]) at[-lay.plane] = other[-lay.plane] = 0.0;
   if (t.len > 0 && t.k + t.len == t.hi[2]) at[t.len * lay.plane] = other[t.len * lay.plane] = 0.0;
@@ -242,7 +243,8 @@ template <int STRIP> __device__ __forceinline__ void HJBrickClear(const HJBricks
 
 /* The strip's rows, b and x; beyond its length whatever is at its first point */
 template <int STRIP, bool GHOSTS>
-__device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, int r[STRIP], double b[STRIP], double x[STRIP])
+__device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip &t, int r[STRIP], PetscScalar b[STRIP],
+                                            PetscScalar x[STRIP])
 {
   const int            i = t.len ? t.i : t.lo[0], j = t.len ? t.j : t.lo[1], k = t.len ? t.k : t.lo[2], from = i + j * p.line + k * p.plane;
   const unsigned char *index  = p.index + (i + j * p.index_line + k * p.index_plane);
@@ -254,19 +256,19 @@ __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip 
 
     r[s] = index[at * p.index_plane];
     b[s] = (GHOSTS ? HJDHome(p.s, p.s.b, p.s.bghost, k + at) + origin : p.b)[from + at * p.plane];
-    x[s] = p.x ? (GHOSTS ? HJDHome(p.s, p.s.x, p.s.xghost, k + at) + origin : p.x)[from + at * p.plane] : 0.0;
+    x[s] = p.x ? (GHOSTS ? HJDHome(p.s, p.s.x, p.s.xghost, k + at) + origin : p.x)[from + at * p.plane] : HJ_ZERO;
   }
 }
 
 template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
 {
-  constexpr int            SIZE = sizeof(HJSlot);
-  extern __shared__ double s_x[];
-  const HJBricks          &lay                   = p.lay;
-  const HJStrip            t                     = HJBrickStrip<BOX, STRIP>(lay);
-  unsigned                 rows[(STRIP + 3) / 4] = {}, alone = 0, other = 0;
-  double                   x[STRIP], db[STRIP], rest[STRIP];
-  int                      r[STRIP];
+  constexpr int                 SIZE = sizeof(HJSlot);
+  extern __shared__ PetscScalar s_x[];
+  const HJBricks               &lay                   = p.lay;
+  const HJStrip                 t                     = HJBrickStrip<BOX, STRIP>(lay);
+  unsigned                      rows[(STRIP + 3) / 4] = {}, alone = 0, other = 0;
+  PetscScalar                   x[STRIP], db[STRIP], rest[STRIP];
+  int                           r[STRIP];
 
   if (p.ghosts) HJBrickLoad<STRIP, true>(p, t, r, db, x);
   else HJBrickLoad<STRIP, false>(p, t, r, db, x);
@@ -283,7 +285,7 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   asm volatile("" : "+r"(at), "+r"(step.x), "+r"(step.y), "+r"(step.z), "+r"(step.top)); /* to be kept, not computed again */
   if (BOX) {
     for (int q = threadIdx.x; q < lay.buffer; q += blockDim.x)
-      ((double2 *)s_x)[q] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
+      ((HJScalar2 *)s_x)[q] = HJScalar2Of(0.0, 0.0); /* two buffers of 8-byte words */
 #pragma unroll
     for (int u = 0; u < HJ_BRICK_SHELL; u++) shell[u] = HJBrickShell(lay, t, threadIdx.x + u * blockDim.x);
     __syncthreads();
@@ -313,7 +315,7 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   int       now  = 0;
 
   for (int n = p.x ? 0 : 1, e = 0; n < p.count; n++, e++) {
-    const double *cur = s_x + now + at;
+    const PetscScalar *cur = s_x + now + at;
 
     asm volatile("" : "+r"(to), "+r"(alone)); /* keeps addresses and what rows say out of registers: there are too many */
 #pragma unroll
@@ -372,7 +374,7 @@ bool HJBricksTry(size_t smem_block, bool box, int strip, int threads, HJBricks *
   lay->px         = w[0] + (HJBrickApart(box, strip) ? 14 : 16);
   lay->plane      = lay->px * (w[1] + 2);
   lay->buffer     = lay->plane * (lay->strips * strip + 2);
-  lay->smem_bytes = 2 * sizeof(double) * lay->buffer;
+  lay->smem_bytes = 2 * sizeof(PetscScalar) * lay->buffer;
   lay->threads    = PetscMax(w[0] * w[1] * lay->strips, (shell + HJ_BRICK_SHELL - 1) / HJ_BRICK_SHELL);
   return lay->threads <= threads && lay->smem_bytes <= smem_block;
 }
@@ -430,8 +432,8 @@ void HJBrickRowsSet(const HJ_CUDA *cuda, HJBrickRows *rows)
   rows->dinv     = st->h_dinv_rows[cuda->main_row];
   for (int o = 0; o <= st->nneighbors; o++) rows->row[o] = st->h_rows[cuda->main_row * (1 + st->nneighbors) + o];
   for (int r = 0; r < st->nrows; r++) {
-    const double *row = st->h_rows + r * (1 + st->nneighbors);
-    int           o   = 1;
+    const PetscScalar *row = st->h_rows + r * (1 + st->nneighbors);
+    int                o   = 1;
 
     while (o <= st->nneighbors && row[o] == 0.0) o++;
     if (row[0] == rows->row[0] && o > st->nneighbors) rows->alone[r / 32] |= 1u << (r % 32);
@@ -439,7 +441,7 @@ void HJBrickRowsSet(const HJ_CUDA *cuda, HJBrickRows *rows)
 }
 
 PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, const HJBrickRows *rows,
-                               int count, const double *w, HJSlot *slot, unsigned long long epoch)
+                               int count, const PetscReal *w, HJSlot *slot, unsigned long long epoch)
 {
   HJBrickArgs p;
 

@@ -18,12 +18,12 @@ bool HJBricksTry(size_t smem_block, bool box, int strip, int threads, HJBricks *
    One access of 16 bytes each, so that value and epoch belong together; a relaxed one is enough: nothing else is read on its word. Only
    where on is not 0: predicates in place of branches, so that all loads of a strip are in flight at once
 */
-__device__ __forceinline__ void HJSlotStore(const char *at, unsigned on, double v, unsigned long long epoch)
+__device__ __forceinline__ void HJSlotStore(const char *at, unsigned on, PetscScalar v, unsigned long long epoch)
 {
 #if HJ_SLOT_WORDS && __CUDA_ARCH__ >= 700
   asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%1, %2}; @q st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(
                  at),
-               "l"(__double_as_longlong(v)), "l"(epoch), "r"(on)
+               "l"(HJBitsOf(v)), "l"(epoch), "r"(on)
                : "memory");
 #endif
 }
@@ -47,7 +47,7 @@ typedef struct {
 
 /* N points that other blocks own, once all of the warp's have arrived; 0 where on(u) is 0. at: slots by u */
 template <int N, typename At, typename On>
-__device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsigned long long epoch, double v[N])
+__device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsigned long long epoch, PetscScalar v[N])
 {
   unsigned long long got[N];
   long long          bits[N];
@@ -66,7 +66,7 @@ __device__ __forceinline__ void HJSlotsReceive(const At &at, const On &on, unsig
     for (int u = 0; u < N; u++) wait = wait || got[u] != epoch;
   } while (__any_sync(~0u, wait));
 #pragma unroll
-  for (int u = 0; u < N; u++) v[u] = __longlong_as_double(bits[u]);
+  for (int u = 0; u < N; u++) v[u] = HJFromBits(bits[u]);
 }
 
 /* A point of a box's ring that another block owns: its slot, and its place in shared memory */
@@ -102,9 +102,9 @@ __device__ __forceinline__ HJBrickPoint HJBrickShell(const HJBricks &lay, const 
 
 /* A box's ring, into shared memory */
 __device__ __forceinline__ void HJShellReceive(const HJBrickPoint shell[HJ_BRICK_SHELL], const char *slot, unsigned long long epoch,
-                                               double *s_at)
+                                               PetscScalar *s_at)
 {
-  double v[HJ_BRICK_SHELL];
+  PetscScalar v[HJ_BRICK_SHELL];
 
   HJSlotsReceive<HJ_BRICK_SHELL>([&](int u) { return slot + shell[u].from; }, [&](int u) { return shell[u].on; }, epoch, v);
 #pragma unroll

@@ -9,7 +9,7 @@
 /* A value that one block gives to others, and the number of the exchange that it belongs to */
 typedef struct __align__(16)
 {
-  double             value;
+  PetscScalar        value;
   unsigned long long epoch;
 }
 HJSlot;
@@ -28,17 +28,17 @@ typedef struct {
 
 /* The main row, and which rows it can stand in for: those without neighbours that have its diagonal, bit by bit */
 typedef struct {
-  int      main_row;
-  unsigned alone[HJ_MAX_ROWS / 32];
-  double   dinv, row[1 + HJD_MAX_NEIGHBORS];
+  int         main_row;
+  unsigned    alone[HJ_MAX_ROWS / 32];
+  PetscScalar dinv, row[1 + HJD_MAX_NEIGHBORS];
 } HJBrickRows;
 
 void HJBrickRowsSet(const HJ_CUDA *, HJBrickRows *);
 /* Fills all below cover for it, for a box or a star; false: not on this device. The slots of a sweep are two arrays of HJBricksSlots() */
 bool HJBricksFit(const HJDevice *, bool box, HJBricks *);
 /* A constant coefficients' sweep; epoch: larger by count for each one that uses the slots, not 0 */
-PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, const HJBrickRows *, int count, const double *w,
-                               HJSlot *, unsigned long long epoch);
+PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, const HJBrickRows *, int count,
+                               const PetscReal *w, HJSlot *, unsigned long long epoch);
 
 static inline long long HJBricksSlots(const HJBricks *lay)
 {

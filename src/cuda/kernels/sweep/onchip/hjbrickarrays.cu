@@ -9,19 +9,19 @@
 
 /* Arrays are pointed to as if they began at (0, 0, 0), with so many points a line and a plane */
 typedef struct {
-  const double      *b, *x, *dinv, *value[HJD_MAX_NEIGHBORS];
-  double            *y;
+  const PetscScalar *b, *x, *dinv, *value[HJD_MAX_NEIGHBORS];
+  PetscScalar       *y;
   int                line, plane, cline, cplane, yline, yplane; /* of x and b, of coefficients, of y */
   HJBricks           lay;
   HJDBox             write, domain;
   int                count;
   HJSlot            *slot[2];
   unsigned long long epoch; /* of the first exchange */
-  double             w[HJD_MAX_COUNT];
+  PetscScalar        w[HJD_MAX_COUNT];
 } HJBrickArraysArgs;
 
 /* What of the ring is in no brick: 0 beyond the domain, else as it is at the start, in both buffers */
-static __device__ __noinline__ void HJBrickArraysFrozen(const HJBrickArraysArgs &p, double *s_x)
+static __device__ __noinline__ void HJBrickArraysFrozen(const HJBrickArraysArgs &p, PetscScalar *s_x)
 {
   HJStrip t;
 
@@ -30,7 +30,7 @@ static __device__ __noinline__ void HJBrickArraysFrozen(const HJBrickArraysArgs 
 
   for (int q = threadIdx.x; q < wx * wy * wz; q += blockDim.x) {
     const int i = t.lo[0] + q % wx - 1, j = t.lo[1] + q / wx % wy - 1, k = t.lo[2] + q / wx / wy - 1, from = i + j * p.line + k * p.plane;
-    double   *at = s_x + q / wx / wy * p.lay.plane + q / wx % wy * p.lay.px + q % wx;
+    PetscScalar *at = s_x + q / wx / wy * p.lay.plane + q / wx % wy * p.lay.px + q % wx;
 
     if (HJDInside(p.lay.cover, i, j, k) || !HJDInside(p.domain, i, j, k)) continue;
     *at              = p.x ? p.x[from] : p.w[0] * p.dinv[i + j * p.cline + k * p.cplane] * p.b[from];
@@ -41,12 +41,12 @@ static __device__ __noinline__ void HJBrickArraysFrozen(const HJBrickArraysArgs 
 template <bool SYM>
 __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kernel(const __grid_constant__ HJBrickArraysArgs p)
 {
-  constexpr int            NN = HJDNeighbors(3, true);
-  extern __shared__ double s_x[];
-  const HJBricks          &lay = p.lay;
-  HJStrip                  t;
-  HJBrickPoint             shell[HJ_BRICK_SHELL];
-  double                   c[NN];
+  constexpr int                 NN = HJDNeighbors(3, true);
+  extern __shared__ PetscScalar s_x[];
+  const HJBricks               &lay = p.lay;
+  HJStrip                       t;
+  HJBrickPoint                  shell[HJ_BRICK_SHELL];
+  PetscScalar                   c[NN];
 
   HJBrickRange(lay, t);
   const int  w0 = t.hi[0] - t.lo[0], w1 = t.hi[1] - t.lo[1], n = w0 * w1 * (t.hi[2] - t.lo[2]), q = min((int)threadIdx.x, n - 1);
@@ -61,9 +61,10 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
 
     c[o] = SYM && o < NN / 2 ? p.value[NN - 1 - o][ca + away] : p.value[o][ca];
   }
-  const double dinv = p.dinv[ca], b = p.b[from], given = p.x ? p.x[from] : 0.0;
+  const PetscScalar dinv = p.dinv[ca], b = p.b[from], given = p.x ? p.x[from] : HJ_ZERO;
 
-  for (int s = threadIdx.x; s < lay.buffer; s += blockDim.x) ((double2 *)s_x)[s] = make_double2(0.0, 0.0); /* two buffers of 8-byte words */
+  for (int s = threadIdx.x; s < lay.buffer; s += blockDim.x)
+    ((HJScalar2 *)s_x)[s] = HJScalar2Of(0.0, 0.0); /* two buffers of 8-byte words */
 #pragma unroll
   for (int u = 0; u < HJ_BRICK_SHELL; u++) shell[u] = HJBrickShell(lay, t, threadIdx.x + u * blockDim.x);
   __syncthreads();
@@ -73,14 +74,14 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
                     (j == t.lo[1] && j > lay.cover.lo[1]) || (j == t.hi[1] - 1 && t.hi[1] < lay.cover.hi[1]) ||
                     (k == t.lo[2] && k > lay.cover.lo[2]) || (k == t.hi[2] - 1 && t.hi[2] < lay.cover.hi[2]);
   const unsigned send = mine && edge;
-  const int to = (int)HJDIndex(lay.cover, i, j, k) * (int)sizeof(HJSlot), at = ((z + 1) * lay.plane) + (y + 1) * lay.px + i - t.lo[0] + 1;
-  double    x   = p.x ? given : p.w[0] * dinv * b;
-  int       now = 0;
+  const int   to = (int)HJDIndex(lay.cover, i, j, k) * (int)sizeof(HJSlot), at = ((z + 1) * lay.plane) + (y + 1) * lay.px + i - t.lo[0] + 1;
+  PetscScalar x   = p.x ? given : p.w[0] * dinv * b;
+  int         now = 0;
 
   for (int m = p.x ? 0 : 1, e = 0; m < p.count; m++, e++) {
-    const double            *cur    = s_x + now + at;
+    const PetscScalar       *cur    = s_x + now + at;
     const unsigned long long epoch  = p.epoch + e;
-    double                   sum[2] = {0.0, 0.0}; /* two chains of additions: latency */
+    PetscScalar              sum[2] = {0.0, 0.0}; /* two chains of additions: latency */
 
     HJSlotStore((const char *)p.slot[e & 1] + to, send, x, epoch);
     if (mine) s_x[now + at] = x;
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(HJ_BRICKARRAYS_THREADS, 1) HJBrickArrays_Kerne
     __syncthreads();
 #pragma unroll
     for (int o = 0; o < NN; o++) {
-      const double v = cur[HJDOffset(3, true, o, 2) * lay.plane + HJDOffset(3, true, o, 1) * lay.px + HJDOffset(3, true, o, 0)];
+      const PetscScalar v = cur[HJDOffset(3, true, o, 2) * lay.plane + HJDOffset(3, true, o, 1) * lay.px + HJDOffset(3, true, o, 0)];
 
       sum[o % 2] = fma(c[o], v, sum[o % 2]);
     }
@@ -106,7 +107,7 @@ bool HJBrickArraysFit(const HJDevice *device, HJBricks *lay)
 }
 
 PetscErrorCode HJBrickArraysRun_CUDA(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, int count,
-                                     const double *w, HJSlot *slot, unsigned long long epoch)
+                                     const PetscReal *w, HJSlot *slot, unsigned long long epoch)
 {
   const HJDStencil *st      = &cuda->st;
   const HJLaunch    how     = {dim3(lay->n[0], lay->n[1], lay->n[2]), dim3(lay->threads), lay->smem_bytes, stream, 0, false, true};

@@ -9,5 +9,5 @@
 /* Fills all below cover for it; false: not on this device, or too many points */
 bool HJBrickArraysFit(const HJDevice *, HJBricks *);
 /* A sweep without ghosts, copies, or points that wrap. Slots and epoch are HJBrickRun_CUDA()'s */
-PetscErrorCode HJBrickArraysRun_CUDA(const HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const double *w,
+PetscErrorCode HJBrickArraysRun_CUDA(const HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJBricks *, int count, const PetscReal *w,
                                      HJSlot *, unsigned long long epoch);

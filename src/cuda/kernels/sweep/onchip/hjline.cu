@@ -13,8 +13,8 @@ typedef struct {
   int                  first[HJD_MAX_SWEEPS + 1]; /* chunk of each sweep, all sweeps in a row */
   int                  nsweeps, count, margin;
   const unsigned char *flag; /* [segment of st.box]: 1 if a row differs from the main one */
-  double               dinv;
-  double               low[HJD_MAX_COUNT], mid[HJD_MAX_COUNT], high[HJD_MAX_COUNT], w[HJD_MAX_COUNT]; /* main row times weights */
+  PetscScalar          dinv;
+  PetscScalar          low[HJD_MAX_COUNT], mid[HJD_MAX_COUNT], high[HJD_MAX_COUNT], w[HJD_MAX_COUNT]; /* main row times weights */
 } HJLineArgs;
 
 typedef struct {
@@ -30,8 +30,8 @@ static __global__ void HJLineFlag_Kernel(const unsigned char *index, int n, int 
   if (!threadIdx.x) flag[blockIdx.x] = r != 0;
 }
 
-/* From one point a lane, strided by 32, to 16 adjacent points a lane, and back; a spare double after each 16 keeps banks apart */
-__device__ __forceinline__ void HJLineGather(double *s_q, int lane, double v[HJ_LINE_POINTS])
+/* From one point a lane, strided by 32, to 16 adjacent points a lane, and back; a spare number after each 16 keeps banks apart */
+__device__ __forceinline__ void HJLineGather(PetscScalar *s_q, int lane, PetscScalar v[HJ_LINE_POINTS])
 {
   __syncwarp();
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ __forceinline__ void HJLineGather(double *s_q, int lane, double v[HJ_
   for (int i = 0; i < HJ_LINE_POINTS; i++) v[i] = s_q[lane * (HJ_LINE_POINTS + 1) + i];
 }
 
-__device__ __forceinline__ void HJLineScatter(double *s_q, int lane, double v[HJ_LINE_POINTS])
+__device__ __forceinline__ void HJLineScatter(PetscScalar *s_q, int lane, PetscScalar v[HJ_LINE_POINTS])
 {
   __syncwarp();
 #pragma unroll
@@ -57,15 +57,15 @@ __device__ __forceinline__ int HJLineRow(const HJLineArgs &p, int i, int main_ro
   return i >= p.st.box.lo[0] && i < p.st.box.hi[0] ? p.st.index[i - p.st.box.lo[0]] : main_row;
 }
 
-__device__ void HJLineFast(const HJLineArgs &p, int from, double x[HJ_LINE_POINTS], const double db[HJ_LINE_POINTS])
+__device__ void HJLineFast(const HJLineArgs &p, int from, PetscScalar x[HJ_LINE_POINTS], const PetscScalar db[HJ_LINE_POINTS])
 {
   for (int n = from; n < p.count; n++) {
-    const double low = p.low[n], mid = p.mid[n], high = p.high[n], w = p.w[n], right = __shfl_down_sync(~0u, x[0], 1);
-    double       prev = __shfl_up_sync(~0u, x[HJ_LINE_POINTS - 1], 1);
+    const PetscScalar low = p.low[n], mid = p.mid[n], high = p.high[n], w = p.w[n], right = __shfl_down_sync(~0u, x[0], 1);
+    PetscScalar       prev = __shfl_up_sync(~0u, x[HJ_LINE_POINTS - 1], 1);
 
 #pragma unroll
     for (int i = 0; i < HJ_LINE_POINTS; i++) {
-      const double t = x[i], next = i + 1 < HJ_LINE_POINTS ? x[i + 1] : right;
+      const PetscScalar t = x[i], next = i + 1 < HJ_LINE_POINTS ? x[i + 1] : right;
 
       x[i] = fma(mid, t, fma(low, prev, fma(high, next, w * db[i])));
       prev = t;
@@ -74,19 +74,19 @@ __device__ void HJLineFast(const HJLineArgs &p, int from, double x[HJ_LINE_POINT
 }
 
 /* Any rows, any end of the domain */
-__device__ void HJLineSlow(const HJLineArgs &p, const HJDSweep &s, int at, int main_row, int from, double x[HJ_LINE_POINTS],
-                           const double db[HJ_LINE_POINTS])
+__device__ void HJLineSlow(const HJLineArgs &p, const HJDSweep &s, int at, int main_row, int from, PetscScalar x[HJ_LINE_POINTS],
+                           const PetscScalar db[HJ_LINE_POINTS])
 {
   for (int n = from; n < p.count; n++) {
-    const double w = p.w[n], right = __shfl_down_sync(~0u, x[0], 1);
-    double       prev = __shfl_up_sync(~0u, x[HJ_LINE_POINTS - 1], 1);
+    const PetscScalar w = p.w[n], right = __shfl_down_sync(~0u, x[0], 1);
+    PetscScalar       prev = __shfl_up_sync(~0u, x[HJ_LINE_POINTS - 1], 1);
 
 #pragma unroll
     for (int i = 0; i < HJ_LINE_POINTS; i++) {
-      const double  t = x[i], next = i + 1 < HJ_LINE_POINTS ? x[i + 1] : right;
-      const double *row = p.st.rows + 3 * HJLineRow(p, at + i, main_row);
+      const PetscScalar  t = x[i], next = i + 1 < HJ_LINE_POINTS ? x[i + 1] : right;
+      const PetscScalar *row = p.st.rows + 3 * HJLineRow(p, at + i, main_row);
 
-      x[i] = at + i >= s.domain.lo[0] && at + i < s.domain.hi[0] ? t + w * (db[i] - row[0] * t - row[1] * prev - row[2] * next) : 0.0;
+      x[i] = at + i >= s.domain.lo[0] && at + i < s.domain.hi[0] ? t + w * (db[i] - row[0] * t - row[1] * prev - row[2] * next) : HJ_ZERO;
       prev = t;
     }
   }
@@ -94,10 +94,10 @@ __device__ void HJLineSlow(const HJLineArgs &p, const HJDSweep &s, int at, int m
 
 __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __grid_constant__ HJLineArgs p, int main_row)
 {
-  __shared__ double s_all[HJ_LINE_WARPS][HJ_LINE_CHUNK + HJ_LINE_CHUNK / HJ_LINE_POINTS];
-  const int         lane = threadIdx.x % 32, chunk = blockIdx.x * HJ_LINE_WARPS + threadIdx.x / 32, useful = HJ_LINE_CHUNK - 2 * p.margin;
-  double           *s_q = s_all[threadIdx.x / 32], x[HJ_LINE_POINTS], b[HJ_LINE_POINTS];
-  int               v   = 0;
+  __shared__ PetscScalar s_all[HJ_LINE_WARPS][HJ_LINE_CHUNK + HJ_LINE_CHUNK / HJ_LINE_POINTS];
+  const int    lane = threadIdx.x % 32, chunk = blockIdx.x * HJ_LINE_WARPS + threadIdx.x / 32, useful = HJ_LINE_CHUNK - 2 * p.margin;
+  PetscScalar *s_q = s_all[threadIdx.x / 32], x[HJ_LINE_POINTS], b[HJ_LINE_POINTS];
+  int          v   = 0;
 
   if (chunk >= p.first[p.nsweeps]) return;
   while (chunk >= p.first[v + 1]) v++;
@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(32 * HJ_LINE_WARPS, 3) HJLine_Kernel(const __g
     const int  q      = lo + lane + 32 * i;
     const bool inside = q >= valid_lo && q < valid_hi;
 
-    b[i] = inside ? HJDHome(s, s.b, s.bghost, q)[q - s.box.lo[0]] : 0.0;
-    x[i] = inside && s.x ? HJDHome(s, s.x, s.xghost, q)[q - s.box.lo[0]] : 0.0;
+    b[i] = inside ? HJDHome(s, s.b, s.bghost, q)[q - s.box.lo[0]] : HJ_ZERO;
+    x[i] = inside && s.x ? HJDHome(s, s.x, s.xghost, q)[q - s.box.lo[0]] : HJ_ZERO;
   }
   HJLineGather(s_q, lane, b);
   if (s.x) HJLineGather(s_q, lane, x);
@@ -170,11 +170,12 @@ static PetscErrorCode HJLineFlags(HJ_CUDA *cuda, cudaStream_t stream, const unsi
 
 static PetscErrorCode HJLineLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
-  const double   *row = cuda->st.h_rows + 3 * cuda->main_row, *w = pass->w;
-  const HJDSweep *s = pass->sweep;
-  const int       n = pass->nsweeps, count = pass->count;
-  HJLineArgs      p;
-  int             useful;
+  const PetscScalar *row = cuda->st.h_rows + 3 * cuda->main_row;
+  const PetscReal   *w   = pass->w;
+  const HJDSweep    *s   = pass->sweep;
+  const int          n = pass->nsweeps, count = pass->count;
+  HJLineArgs         p;
+  int                useful;
 
   PetscFunctionBegin;
   PetscCheck(count <= HJD_MAX_COUNT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a 1D sweep", count);

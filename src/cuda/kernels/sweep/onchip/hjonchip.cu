@@ -237,7 +237,7 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, const H
 {
   const HJOnChipLayout *l     = (const HJOnChipLayout *)layout;
   const int             count = pass->count;
-  const double         *w     = pass->w;
+  const PetscReal      *w     = pass->w;
 
   PetscFunctionBegin;
   for (int i = 0; i < pass->nsweeps; i++, l++) {

@@ -15,27 +15,28 @@
 /* A row of the matrix times the inverse diagonal, without the centre, which is 1: neighbours as in HJStencil; the inverse diagonal; one
    over it */
 typedef struct {
-  double c[4], dinv, diagonal;
+  PetscScalar c[4], dinv, diagonal;
 } HJPatchRow;
 
 typedef struct {
-  const double *b, *x, *c; /* x, c NULL: from zero */
-  double       *y, *r;     /* r NULL: nothing is restricted */
-  int           n[2], nc[2];
-  int           count;
-  int           step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
-  int           margin;               /* first points of a patch that its neighbour writes */
-  bool          framed;               /* rows of the ends differ from the inner one */
-  HJPatchRow    row[9];               /* of first, inner and last line by first, inner and last column */
-  double        w[HJ_PATCH_COUNT];
+  const PetscScalar *b, *x, *c; /* x, c NULL: from zero */
+  PetscScalar       *y, *r;     /* r NULL: nothing is restricted */
+  int                n[2], nc[2];
+  int                count;
+  int                step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
+  int                margin;               /* first points of a patch that its neighbour writes */
+  bool               framed;               /* rows of the ends differ from the inner one */
+  HJPatchRow         row[9];               /* of first, inner and last line by first, inner and last column */
+  PetscScalar        w[HJ_PATCH_COUNT];
 } HJPatchArgs;
 
 template <int LANES, int ROWS, int WARPS> struct HJPatchShape {
   static constexpr int STRIPS = 32 / LANES * WARPS, WIDTH = HJ_PATCH_COLS * LANES, HEIGHT = STRIPS * ROWS, THREADS = 32 * WARPS;
   static constexpr int LINES = THREADS / WIDTH, COPIES = HEIGHT / LINES; /* all threads copy so many lines at once, so often */
   static_assert(THREADS % WIDTH == 0 && HEIGHT % LINES == 0, "copies");
-  static constexpr int EDGE_BYTES = 2 * (STRIPS + 2) * 2 * WIDTH * (int)sizeof(double), PATCH_BYTES = HEIGHT * WIDTH * (int)sizeof(double);
-  static constexpr int SMEM_BYTES = 9 * (int)sizeof(HJPatchRow) + EDGE_BYTES + 2 * PATCH_BYTES;
+  static constexpr int EDGE_BYTES  = 2 * (STRIPS + 2) * 2 * WIDTH * (int)sizeof(PetscScalar),
+                       PATCH_BYTES = HEIGHT * WIDTH * (int)sizeof(PetscScalar);
+  static constexpr int SMEM_BYTES  = 9 * (int)sizeof(HJPatchRow) + EDGE_BYTES + 2 * PATCH_BYTES;
 };
 
 /* What a lane knows of its place */
@@ -51,15 +52,15 @@ template <int LANES> __device__ __forceinline__ int HJPatchColumn(int c)
   return ((c >> 2) + (c & 2 ? LANES : 0)) * 2 + (c & 1);
 }
 
-template <int LANES> __device__ __forceinline__ void HJPatchPut(double *row, int lane, const double v[4])
+template <int LANES> __device__ __forceinline__ void HJPatchPut(PetscScalar *row, int lane, const PetscScalar v[4])
 {
-  ((double2 *)row)[lane]         = make_double2(v[0], v[1]);
-  ((double2 *)row)[lane + LANES] = make_double2(v[2], v[3]);
+  ((HJScalar2 *)row)[lane]         = HJScalar2Of(v[0], v[1]);
+  ((HJScalar2 *)row)[lane + LANES] = HJScalar2Of(v[2], v[3]);
 }
 
-template <int LANES> __device__ __forceinline__ void HJPatchGet(const double *row, int lane, double v[4])
+template <int LANES> __device__ __forceinline__ void HJPatchGet(const PetscScalar *row, int lane, PetscScalar v[4])
 {
-  const double2 u = ((const double2 *)row)[lane], t = ((const double2 *)row)[lane + LANES];
+  const HJScalar2 u = ((const HJScalar2 *)row)[lane], t = ((const HJScalar2 *)row)[lane + LANES];
 
   v[0] = u.x;
   v[1] = u.y;
@@ -71,7 +72,7 @@ template <int LANES> __device__ __forceinline__ void HJPatchGet(const double *ro
    shared memory, and no second copy of the loop for patches inside */
 template <int ROWS> struct HJPatchRows {
   static constexpr bool HELD = ROWS <= 4;
-  double                c[HELD ? 9 : 1][4]; /* of a lane's first, inner and last row by first, inner and last column */
+  PetscScalar           c[HELD ? 9 : 1][4]; /* of a lane's first, inner and last row by first, inner and last column */
 };
 
 template <int ROWS> __device__ __forceinline__ constexpr int HJPatchPart(int r, int v)
@@ -92,7 +93,7 @@ template <int ROWS> __device__ __forceinline__ int HJPatchClass(const HJPatchPla
 
 /* b times the inverse diagonal */
 template <int ROWS, bool FRAMED>
-__device__ __forceinline__ void HJPatchScale(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchPlace &at, double b[ROWS][4])
+__device__ __forceinline__ void HJPatchScale(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchPlace &at, PetscScalar b[ROWS][4])
 {
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
@@ -115,24 +116,24 @@ template <int ROWS> __device__ __forceinline__ void HJPatchHold(const HJPatchRow
 /* A subiteration with weight w; RESIDUAL: b - A x in its place */
 template <int LANES, int ROWS, bool FRAMED, bool RESIDUAL>
 __device__ __forceinline__ void HJPatchStep(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchRows<ROWS> &rows,
-                                            const HJPatchPlace &at, double w, double below[4], const double above[4], double x[ROWS][4],
-                                            const double b[ROWS][4])
+                                            const HJPatchPlace &at, PetscScalar w, PetscScalar below[4], const PetscScalar above[4],
+                                            PetscScalar x[ROWS][4], const PetscScalar b[ROWS][4])
 {
   constexpr bool HELD = HJPatchRows<ROWS>::HELD;
 
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    double left = __shfl_up_sync(~0u, x[r][3], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
+    PetscScalar left = __shfl_up_sync(~0u, x[r][3], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
 
-    left  = at.lane == 0 ? 0.0 : left;
-    right = at.lane == LANES - 1 ? 0.0 : right;
+    left  = at.lane == 0 ? HJ_ZERO : left;
+    right = at.lane == LANES - 1 ? HJ_ZERO : right;
 #pragma unroll
     for (int v = 0; v < 4; v++) {
-      const HJPatchRow &row = HJPatchMayOwn<ROWS>(FRAMED, r, v) ? s_row[HJPatchClass<ROWS>(at, r, v)] : p.row[4];
-      const double     *c   = HELD ? rows.c[HELD ? HJPatchPart<ROWS>(r, v) : 0] : row.c;
-      const double      t = x[r][v], east = v < 3 ? x[r][v < 3 ? v + 1 : v] : right,
-                   north = r + 1 < ROWS ? x[r + 1 < ROWS ? r + 1 : r][v] : above[v];
-      double y           = fma(-c[2], below[v], b[r][v] - t);
+      const HJPatchRow  &row = HJPatchMayOwn<ROWS>(FRAMED, r, v) ? s_row[HJPatchClass<ROWS>(at, r, v)] : p.row[4];
+      const PetscScalar *c   = HELD ? rows.c[HELD ? HJPatchPart<ROWS>(r, v) : 0] : row.c;
+      const PetscScalar  t = x[r][v], east = v < 3 ? x[r][v < 3 ? v + 1 : v] : right,
+                        north = r + 1 < ROWS ? x[r + 1 < ROWS ? r + 1 : r][v] : above[v];
+      PetscScalar y           = fma(-c[2], below[v], b[r][v] - t);
 
       y        = fma(-c[0], left, fma(-c[1], east, fma(-c[3], north, y)));
       x[r][v]  = RESIDUAL ? y * row.diagonal : fma(w, y, t);
@@ -144,8 +145,8 @@ __device__ __forceinline__ void HJPatchStep(const HJPatchArgs &p, const HJPatchR
 
 /* The rows beside the strip; all have passed the barrier afterwards */
 template <int LANES, int ROWS>
-__device__ __forceinline__ void HJPatchBeside(double (*s_edge)[2][4 * LANES], const HJPatchPlace &at, const double x[ROWS][4],
-                                              double below[4], double above[4])
+__device__ __forceinline__ void HJPatchBeside(PetscScalar (*s_edge)[2][4 * LANES], const HJPatchPlace &at, const PetscScalar x[ROWS][4],
+                                              PetscScalar below[4], PetscScalar above[4])
 {
   HJPatchPut<LANES>(s_edge[at.strip + 1][0], at.lane, x[0]);
   HJPatchPut<LANES>(s_edge[at.strip + 1][1], at.lane, x[ROWS - 1]);
@@ -155,16 +156,16 @@ __device__ __forceinline__ void HJPatchBeside(double (*s_edge)[2][4 * LANES], co
 }
 
 /* x + P c; odd: whether the patch begins at an odd column, row */
-template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, double x[ROWS][4])
+template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, PetscScalar x[ROWS][4])
 {
-  const double *c    = p.c + (j0 >> 1) * p.nc[0] + (i0 >> 1);
-  const bool    oddx = i0 & 1, oddy = j0 & 1;
-  double        line[ROWS / 2 + 1][4];
+  const PetscScalar *c    = p.c + (j0 >> 1) * p.nc[0] + (i0 >> 1);
+  const bool         oddx = i0 & 1, oddy = j0 & 1;
+  PetscScalar        line[ROWS / 2 + 1][4];
 
 #pragma unroll
   for (int k = 0; k <= ROWS / 2; k++) {
-    const double a0 = c[k * p.nc[0]], a1 = c[k * p.nc[0] + 1], a2 = c[k * p.nc[0] + 2];
-    const double m0 = 0.5 * (a0 + a1), m1 = 0.5 * (a1 + a2);
+    const PetscScalar a0 = c[k * p.nc[0]], a1 = c[k * p.nc[0] + 1], a2 = c[k * p.nc[0] + 2];
+    const PetscScalar m0 = HJ_HALF * (a0 + a1), m1 = HJ_HALF * (a1 + a2);
 
     line[k][0] = oddx ? m0 : a0;
     line[k][1] = oddx ? a1 : m0;
@@ -175,7 +176,7 @@ template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(co
   for (int r = 0; r < ROWS; r++) {
 #pragma unroll
     for (int v = 0; v < 4; v++) {
-      const double mean = 0.5 * (line[r / 2][v] + line[r / 2 + 1][v]);
+      const PetscScalar mean = HJ_HALF * (line[r / 2][v] + line[r / 2 + 1][v]);
 
       x[r][v] += (r % 2 == 1) != oddy ? mean : line[(r + 1) / 2][v];
     }
@@ -185,8 +186,8 @@ template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(co
 /* All subiterations after the first one from zero; what lies beside the patch is 0, at the grid's ends as it must be */
 template <int LANES, int ROWS, int STRIPS, bool FRAMED, bool ZERO>
 __device__ __forceinline__ int HJPatchSweep(const HJPatchArgs &p, const HJPatchRow *s_row, const HJPatchRows<ROWS> &rows,
-                                            double (*s_edge)[STRIPS + 2][2][4 * LANES], const HJPatchPlace &at, double x[ROWS][4],
-                                            double b[ROWS][4])
+                                            PetscScalar (*s_edge)[STRIPS + 2][2][4 * LANES], const HJPatchPlace &at, PetscScalar x[ROWS][4],
+                                            PetscScalar b[ROWS][4])
 {
   int n = 0;
 
@@ -201,7 +202,7 @@ __device__ __forceinline__ int HJPatchSweep(const HJPatchArgs &p, const HJPatchR
   }
 #pragma unroll 1
   for (; n < p.count; n++) {
-    double below[4], above[4];
+    PetscScalar below[4], above[4];
 
     HJPatchBeside<LANES, ROWS>(s_edge[n & 1], at, x, below, above);
     HJPatchStep<LANES, ROWS, FRAMED, false>(p, s_row, rows, at, p.w[n], below, above, x, b);
@@ -219,26 +220,27 @@ template <int LANES, int ROWS, int WARPS> __device__ __forceinline__ int HJPatch
 
 /* Starts the copies of a patch of an array over the grid, of lines of nx points */
 template <int LANES, int ROWS, int WARPS>
-__device__ __forceinline__ void HJPatchFetch(const double *a, int nx, const int start[2], double *s_a)
+__device__ __forceinline__ void HJPatchFetch(const PetscScalar *a, int nx, const int start[2], PetscScalar *s_a)
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
-  const double *from = a + (start[1] + (int)threadIdx.x / Shape::WIDTH) * nx + start[0] + (int)threadIdx.x % Shape::WIDTH;
-  double       *to   = s_a + HJPatchMine<LANES, ROWS, WARPS>();
+  const PetscScalar *from = a + (start[1] + (int)threadIdx.x / Shape::WIDTH) * nx + start[0] + (int)threadIdx.x % Shape::WIDTH;
+  PetscScalar       *to   = s_a + HJPatchMine<LANES, ROWS, WARPS>();
 
 #pragma unroll
   for (int k = 0; k < Shape::COPIES; k++)
-    HJCopy8((unsigned)__cvta_generic_to_shared(to + k * Shape::THREADS), from + k * Shape::LINES * nx);
+    HJCopyNumber((unsigned)__cvta_generic_to_shared(to + k * Shape::THREADS), from + k * Shape::LINES * nx);
 }
 
 /* Of a patch, in shared memory, what the block owns goes to y */
 template <int LANES, int ROWS, int WARPS>
-__device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const double *s_x, const int start[2], const int lo[2], const int hi[2])
+__device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscScalar *s_x, const int start[2], const int lo[2],
+                                             const int hi[2])
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
 
-  const int     i = start[0] + (int)threadIdx.x % Shape::WIDTH, j0 = start[1] + (int)threadIdx.x / Shape::WIDTH;
-  const double *from = s_x + HJPatchMine<LANES, ROWS, WARPS>();
-  double       *to   = p.y + j0 * p.n[0] + i;
+  const int          i = start[0] + (int)threadIdx.x % Shape::WIDTH, j0 = start[1] + (int)threadIdx.x / Shape::WIDTH;
+  const PetscScalar *from = s_x + HJPatchMine<LANES, ROWS, WARPS>();
+  PetscScalar       *to   = p.y + j0 * p.n[0] + i;
 
   if (i < lo[0] || i >= hi[0]) return;
 #pragma unroll
@@ -251,35 +253,35 @@ __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const double 
 
 /* P^T of the residual that x holds, to r. s_edge is not read since the last barrier, but its ends hold 0 */
 template <int LANES, int ROWS>
-__device__ __forceinline__ void HJPatchRestrict(const HJPatchArgs &p, double (*s_edge)[2][4 * LANES], const HJPatchPlace &at, int i0,
-                                                int j0, const int lo[2], const int hi[2], const double x[ROWS][4])
+__device__ __forceinline__ void HJPatchRestrict(const HJPatchArgs &p, PetscScalar (*s_edge)[2][4 * LANES], const HJPatchPlace &at, int i0,
+                                                int j0, const int lo[2], const int hi[2], const PetscScalar x[ROWS][4])
 {
   const bool oddx = i0 & 1, oddy = j0 & 1;
-  double2    h[ROWS], beside;
+  HJScalar2  h[ROWS], beside;
 
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    double left = __shfl_up_sync(~0u, x[r][3], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
+    PetscScalar left = __shfl_up_sync(~0u, x[r][3], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES);
 
-    left  = at.lane == 0 ? 0.0 : left;
-    right = at.lane == LANES - 1 ? 0.0 : right;
-    if (oddx) h[r] = make_double2(fma(0.5, x[r][0] + x[r][2], x[r][1]), fma(0.5, x[r][2] + right, x[r][3]));
-    else h[r] = make_double2(fma(0.5, left + x[r][1], x[r][0]), fma(0.5, x[r][1] + x[r][3], x[r][2]));
+    left  = at.lane == 0 ? HJ_ZERO : left;
+    right = at.lane == LANES - 1 ? HJ_ZERO : right;
+    if (oddx) h[r] = HJScalar2Of(fma(HJ_HALF, x[r][0] + x[r][2], x[r][1]), fma(HJ_HALF, x[r][2] + right, x[r][3]));
+    else h[r] = HJScalar2Of(fma(HJ_HALF, left + x[r][1], x[r][0]), fma(HJ_HALF, x[r][1] + x[r][3], x[r][2]));
   }
-  if (oddy) ((double2 *)s_edge[at.strip + 1][0])[at.lane] = h[0];
-  else ((double2 *)s_edge[at.strip + 1][1])[at.lane] = h[ROWS - 1];
+  if (oddy) ((HJScalar2 *)s_edge[at.strip + 1][0])[at.lane] = h[0];
+  else ((HJScalar2 *)s_edge[at.strip + 1][1])[at.lane] = h[ROWS - 1];
   __syncthreads();
-  beside = oddy ? ((const double2 *)s_edge[at.strip + 2][0])[at.lane] : ((const double2 *)s_edge[at.strip][1])[at.lane];
+  beside = oddy ? ((const HJScalar2 *)s_edge[at.strip + 2][0])[at.lane] : ((const HJScalar2 *)s_edge[at.strip][1])[at.lane];
 #pragma unroll
   for (int k = 0; k < ROWS / 2; k++) {
-    const double2 middle = oddy ? h[2 * k + 1] : h[2 * k], other = oddy ? h[2 * k] : h[2 * k + 1],
-                  third = oddy ? (2 * k + 2 < ROWS ? h[2 * k + 2 < ROWS ? 2 * k + 2 : 0] : beside) : (k ? h[k ? 2 * k - 1 : 0] : beside);
-    const int i = i0 + oddx, j = j0 + oddy + 2 * k;
-    double   *to = p.r + (j >> 1) * p.nc[0] + (i >> 1);
+    const HJScalar2 middle = oddy ? h[2 * k + 1] : h[2 * k], other = oddy ? h[2 * k] : h[2 * k + 1],
+                    third = oddy ? (2 * k + 2 < ROWS ? h[2 * k + 2 < ROWS ? 2 * k + 2 : 0] : beside) : (k ? h[k ? 2 * k - 1 : 0] : beside);
+    const int    i = i0 + oddx, j = j0 + oddy + 2 * k;
+    PetscScalar *to = p.r + (j >> 1) * p.nc[0] + (i >> 1);
 
     if (j < lo[1] || j >= hi[1]) continue;
-    if (i >= lo[0] && i < hi[0]) to[0] = fma(0.5, other.x + third.x, middle.x);
-    if (i + 2 >= lo[0] && i + 2 < hi[0]) to[1] = fma(0.5, other.y + third.y, middle.y);
+    if (i >= lo[0] && i < hi[0]) to[0] = fma(HJ_HALF, other.x + third.x, middle.x);
+    if (i + 2 >= lo[0] && i + 2 < hi[0]) to[1] = fma(HJ_HALF, other.y + third.y, middle.y);
   }
 }
 
@@ -289,14 +291,14 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
   constexpr bool                           HELD = HJPatchRows<ROWS>::HELD;
-  extern __shared__ __align__(16) double s_all[];
-  HJPatchRow                            *s_row        = (HJPatchRow *)s_all;
-  double(*s_edge)[Shape::STRIPS + 2][2][Shape::WIDTH] = (double(*)[Shape::STRIPS + 2][2][Shape::WIDTH])(s_row + 9);
-  double           *s_b = (double *)s_edge + Shape::EDGE_BYTES / 8, *s_x = s_b + Shape::PATCH_BYTES / 8;
+  extern __shared__ __align__(16) PetscScalar s_all[];
+  HJPatchRow                                 *s_row        = (HJPatchRow *)s_all;
+  PetscScalar(*s_edge)[Shape::STRIPS + 2][2][Shape::WIDTH] = (PetscScalar(*)[Shape::STRIPS + 2][2][Shape::WIDTH])(s_row + 9);
+  PetscScalar      *s_b = (PetscScalar *)s_edge + Shape::EDGE_BYTES / HJ_BYTES, *s_x = s_b + Shape::PATCH_BYTES / HJ_BYTES;
   HJPatchPlace      at       = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES};
   const int         patch[2] = {(int)blockIdx.x % p.npatches[0], (int)blockIdx.x / p.npatches[0]}, size[2] = {Shape::WIDTH, Shape::HEIGHT};
   int               start[2], lo[2], hi[2], n;
-  double            x[ROWS][4], b[ROWS][4], below[4], above[4];
+  PetscScalar       x[ROWS][4], b[ROWS][4], below[4], above[4];
   HJPatchRows<ROWS> rows;
 
 #pragma unroll
@@ -314,7 +316,8 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   const bool framed = __any_sync(~0u, p.framed && (at.first != 1 || at.last != 1 || at.below != 3 || at.above != 3));
   const int  i0 = start[0] + 4 * at.lane, j0 = start[1] + ROWS * at.strip;
 
-  for (int i = threadIdx.x; i < 9 * (int)(sizeof(HJPatchRow) / 8); i += Shape::THREADS) ((double *)s_row)[i] = ((const double *)p.row)[i];
+  for (int i = threadIdx.x; i < 9 * (int)(sizeof(HJPatchRow) / HJ_BYTES); i += Shape::THREADS)
+    ((PetscScalar *)s_row)[i] = ((const PetscScalar *)p.row)[i];
   for (int i = threadIdx.x; i < 2 * Shape::WIDTH; i += Shape::THREADS) {
     s_edge[i / Shape::WIDTH][0][1][i % Shape::WIDTH]                 = 0.0;
     s_edge[i / Shape::WIDTH][Shape::STRIPS + 1][0][i % Shape::WIDTH] = 0.0;
@@ -337,7 +340,7 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   for (int r = 0; r < ROWS; r++) {
     HJPatchGet<LANES>(s_b + (at.strip * ROWS + r) * Shape::WIDTH, at.lane, b[r]);
     if (!ZERO) {
-      double old[4];
+      PetscScalar old[4];
 
       HJPatchGet<LANES>(s_x + (at.strip * ROWS + r) * Shape::WIDTH, at.lane, old);
 #pragma unroll

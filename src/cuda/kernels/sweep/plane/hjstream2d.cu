@@ -13,11 +13,11 @@
 typedef struct {
   int            generation; /* of the values that flags and table were computed from */
   unsigned char *flags;
-  double        *table;
+  PetscScalar   *table;
   int            nrows; /* that table has room for */
   HJ2DLike       like;
   int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
-  double        *saved;                                         /* in place */
+  PetscScalar   *saved;                                         /* in place */
   long long      nsaved;
 } HJ2DData;
 
@@ -66,7 +66,8 @@ static __global__ void HJStream2DFlag_Kernel(const unsigned char *index, HJDBox 
 }
 
 /* HJ2DArgs::table, one block */
-static __global__ void HJStream2DTable_Kernel(const double *rows, const double *dinv_rows, int nrows, int row, int base, double *table)
+static __global__ void HJStream2DTable_Kernel(const PetscScalar *rows, const PetscScalar *dinv_rows, int nrows, int row, int base,
+                                              PetscScalar *table)
 {
   for (int i = threadIdx.x; i < nrows * (row + 1); i += blockDim.x) {
     const int r = i / (row + 1), o = i % (row + 1);
@@ -123,9 +124,9 @@ static bool HJStream2DFits(const HJDevice *device, const HJ2DKernel *k)
 
 static HJ2DLike HJStream2DFindLike(const HJDStencil *st, int base)
 {
-  const int     n    = 1 + st->nneighbors;
-  const double *b    = st->h_rows + base * n;
-  HJ2DLike      like = {};
+  const int          n    = 1 + st->nneighbors;
+  const PetscScalar *b    = st->h_rows + base * n;
+  HJ2DLike           like = {};
 
   for (int r = 0; r < st->nrows; r++) {
     bool same = true;
@@ -148,7 +149,7 @@ static PetscErrorCode HJStream2DFlags(HJ_CUDA *cu, cudaStream_t stream, HJ2DData
   if (data->nrows < st->nrows) {
     PetscCallCUDA(cudaFree(data->table));
     data->nrows = 0;
-    PetscCall(HJAlloc(st->nrows * (row + 1) * sizeof(double), (void **)&data->table));
+    PetscCall(HJAlloc(st->nrows * (row + 1) * sizeof(PetscScalar), (void **)&data->table));
     data->nrows = st->nrows;
   }
   data->like = HJStream2DFindLike(st, cu->main_row);
@@ -177,7 +178,7 @@ static PetscErrorCode HJStream2DData(HJ_CUDA *cu, cudaStream_t stream, HJ2DData 
 }
 
 /* Coefficients of each level from the base row and the weights that remain (a zero guess uses up the first) */
-static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const double *w, HJ2DArgs *g)
+static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const PetscReal *w, HJ2DArgs *g)
 {
   g->single = levels % 2 ? w[levels - 1] : 0;
   for (int i = 0; i < levels / 2; i++) {
@@ -185,16 +186,16 @@ static void HJStream2DLevels(const HJDStencil *st, int base, int levels, const d
     g->product[i] = w[2 * i] * w[2 * i + 1];
   }
   if (st->storage != HJ_DICTIONARY) return;
-  const double *row = st->h_rows + base * (1 + st->nneighbors);
-  g->dinv_base      = st->h_dinv_rows[base];
-  g->single_dinv    = g->single * g->dinv_base;
+  const PetscScalar *row = st->h_rows + base * (1 + st->nneighbors);
+  g->dinv_base           = st->h_dinv_rows[base];
+  g->single_dinv         = g->single * g->dinv_base;
   for (int i = 0; i < levels / 2; i++) {
     g->sum[i] *= g->dinv_base;
     g->product[i] *= g->dinv_base * g->dinv_base;
   }
   for (int j = 0; j < levels; j++) {
     for (int o = 0; o <= st->nneighbors; o++) {
-      double *c = &g->c[HJ2DFactors(levels, j) * (1 + st->nneighbors) + o];
+      PetscScalar *c = &g->c[HJ2DFactors(levels, j) * (1 + st->nneighbors) + o];
 
       if (j % 2) *c = (o ? 0 : g->sum[j / 2]) - g->product[j / 2] / g->dinv_base * row[o];
       else if (j < levels - 1) *c = -row[o] / g->dinv_base;
@@ -325,7 +326,7 @@ static void HJStream2DStencil(const HJ_CUDA *cu, const HJ2DData *data, HJ2DArgs 
 }
 
 /* The value of x at a point, which may be a ghost or lie beyond columns that wrap */
-static __device__ __forceinline__ double HJ2DSource(const HJ2DSweep &s, int column, int row)
+static __device__ __forceinline__ PetscScalar HJ2DSource(const HJ2DSweep &s, int column, int row)
 {
   return s.x[(row >= s.home_lo) + (row >= s.home_hi)][(long long)(row - s.box_lo[1]) * s.box_nx + HJDWrap(column, s.wrap) - s.box_lo[0]];
 }
@@ -337,20 +338,20 @@ template <int VARIANT> static __global__ void __launch_bounds__(256) HJStream2DS
   constexpr int  BATCH = 8; /* loads do not pass stores */
   const HJ2DWarp w     = HJ2DLocate<VARIANT == HJ2D_MANY>(g, NULL);
   const int      own = w.c1 - w.c0, m = g.margin, below = w.y0 - w.row_lo, rows = w.row_hi - w.row_lo, beside = 2 * m * rows,
-            n        = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
-  const long long nx = w.s->box_nx;
-  const double   *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
+            n           = w.y0 < w.y1 ? beside + (rows - (w.y1 - w.y0)) * own : 0;
+  const long long    nx = w.s->box_nx;
+  const PetscScalar *x  = w.s->x[1] + (long long)(w.row_lo - w.s->box_lo[1]) * nx + (w.x0 - w.s->box_lo[0]);
 
   HJDLetNextStart();
   for (int first = threadIdx.x; first < n; first += 256 * BATCH) {
-    double t[BATCH];
+    PetscScalar t[BATCH];
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
       const int i = first + 256 * u, q = i < beside ? i / (2 * m) : (i - beside) / own,
                 k = i < beside ? i - q * 2 * m : i - beside - q * own;
       const int r = i < beside || q < below ? q : q + w.y1 - w.y0,
                 c = i >= beside || k >= m ? (i < beside ? w.c1 - m : w.c0) + k : w.c0 - m + k;
-      t[u]        = i < n && c >= 0 && c < w.width ? (VARIANT == HJ2D_WRAP ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : x[r * nx + c]) : 0.;
+      t[u] = i < n && c >= 0 && c < w.width ? (VARIANT == HJ2D_WRAP ? HJ2DSource(*w.s, w.x0 + c, w.row_lo + r) : x[r * nx + c]) : HJ_ZERO;
     }
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
@@ -393,7 +394,7 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
   if (n > data->nsaved) {
     PetscCallCUDA(cudaFree(data->saved));
     data->nsaved = 0;
-    PetscCall(HJAlloc(n * sizeof(double), (void **)&data->saved));
+    PetscCall(HJAlloc(n * sizeof(PetscScalar), (void **)&data->saved));
     data->nsaved = n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -466,7 +467,7 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   HJStream2DStencil(cu, data, &l->g);
   l->g.coef_lo[1] -= geometry->first; /* as the sweep's coordinates, see HJDSweep */
   l->g.coef_hi[1] -= geometry->first;
-  l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(double));
+  l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(PetscScalar));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
   const int slots = cu->device.nsm * PetscMin(*blocks, k->blocks);
@@ -500,11 +501,11 @@ static void HJStream2DCoarser(const HJCoarser *c, HJ2DArgs *g)
 static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   const HJDSweep   *sweeps = pass->sweep;
-  const double     *w      = pass->w;
+  const PetscReal  *w      = pass->w;
   const HJ2DLayout *l      = (const HJ2DLayout *)layout;
   const HJ2DData   *data   = (const HJ2DData *)cu->family_data;
   const int         zero   = l->g.zero_guess;
-  const double      none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  const PetscScalar none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
   HJ2DArgs          g      = l->g;
 
   PetscFunctionBegin;

@@ -2,7 +2,7 @@
 /*
    2D exact streaming: how a warp walks through the grid. One warp is one block; it holds 128 adjacent columns, 4 a lane, and goes along
    y; every level (subiteration) keeps two rows in registers and lags one row behind the level before it. Rows land in shared memory by
-   8-byte cp.async, some rows ahead. The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
+   cp.async of a number each, some rows ahead. The layout of tiles, weights and the choice of kernel are decided in hjstream2d.cu.
 
    Two subiterations make a pair:  r = b - M x,  x' = x + (w1 + w2) r - w1 w2 M r.  This is the same polynomial, and b is read by every
    other level only. Levels 0, 2, ... make r, levels 1, 3, ... make x'; the last of an odd number is an ordinary subiteration.
@@ -17,7 +17,7 @@
 
 #define HJ2D_COLUMNS      128 /* a direction that wraps has at least so many, so that a strip meets one of its ends */
 #define HJ2D_MAX_LEVELS   10
-#define HJ2D_ROW_BYTES    (HJ2D_COLUMNS * 8)
+#define HJ2D_ROW_BYTES    (HJ2D_COLUMNS * HJ_BYTES)
 #define HJ2D_SM_BYTES     (228 * 1024) /* shared memory of the multiprocessor that HJ2DShare() counts with */
 #define HJ2D_GROUP_SHIFT  2            /* a flag says which rows of a dictionary a patch of 4 x 32 points has */
 #define HJ2D_GROUP_ROWS   (1 << HJ2D_GROUP_SHIFT)
@@ -28,21 +28,21 @@
 #define HJ2D_VARIES       8 /* rows change within a column */
 #define HJ2D_FLAGS        4 /* bits; in those above: how many patches follow along y whose columns have the same rows */
 #define HJ2D_MOST_LIKE    7
-#define HJ2D_COARSE_ROWS  4   /* of a correction: those that a row of points lies between, and those that are in flight; a power of 2 */
-#define HJ2D_COARSE_BYTES 528 /* 65 values, of 128 columns from an even or an odd one on */
+#define HJ2D_COARSE_ROWS  4 /* of a correction: those that a row of points lies between, and those that are in flight; a power of 2 */
+#define HJ2D_COARSE_BYTES (66 * HJ_BYTES)           /* 65 values, of 128 columns from an even or an odd one on */
 #define HJ2D_RESIDUAL     (HJ2D_MAX_LEVELS / 2 + 2) /* set of factors of the residual that is restricted: minus the matrix's own row */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
 typedef struct {
-  const double *x[3], *b[3]; /* rows below home, home, above: ghosts, see HJDSweep */
-  double       *y;
-  int           home_lo, home_hi;
-  int           copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
-  long long     copy[2];          /* from a place in y to the other */
-  int           write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
-  int           box_lo[2], box_nx, ybox_lo[2], ybox_nx;
-  int           wrap;                             /* columns after which x and b begin again; 0: they do not */
-  int           strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
+  const PetscScalar *x[3], *b[3]; /* rows below home, home, above: ghosts, see HJDSweep */
+  PetscScalar       *y;
+  int                home_lo, home_hi;
+  int                copy_lo, copy_hi; /* rows below, and from, these are written twice, see HJDSweep */
+  long long          copy[2];          /* from a place in y to the other */
+  int                write_lo[2], write_hi[2], avail_lo[2], avail_hi[2];
+  int                box_lo[2], box_nx, ybox_lo[2], ybox_nx;
+  int                wrap;                             /* columns after which x and b begin again; 0: they do not */
+  int                strip_first, strip_last, nstrips; /* first column of the first and of the last strip */
 } HJ2DSweep;
 
 /* The strips of a sweep, cut into chunks of rows; blocks are numbered strip by strip, then chunk by chunk */
@@ -64,7 +64,7 @@ typedef struct {
 
 /* Parameters of every kernel of this family */
 typedef struct {
-  double               c[(HJ2D_RESIDUAL + 1) * 9]; /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
+  PetscScalar          c[(HJ2D_RESIDUAL + 1) * 9]; /* factors of the base row: centre, then neighbours; see HJ2DFactors() */
   int                  exchanged; /* blocks whose rows are all home need not wait for the kernel before, which fills ghosts */
   int                  nregions, margin, zero_guess, nrows; /* margin: width of the ring, the number of levels, more with a restriction */
   int                  coef_lo[2], coef_hi[2], coef_nx;     /* box of the coefficients */
@@ -73,18 +73,18 @@ typedef struct {
   const HJ2DChunk     *chunks;        /* of each block, with flags */
   HJ2DLike             like;
   int                  table_rows;      /* dictionaries of at most so many rows are kept in shared memory */
-  const double        *table;           /* dictionary: of each row minus its coefficients, then the inverse diagonal, all over dinv_base */
-  const double        *value[4], *dinv; /* variable: W E S N; symmetric: E N, of a box E NW N NE */
-  double               sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
+  const PetscScalar   *table;           /* dictionary: of each row minus its coefficients, then the inverse diagonal, all over dinv_base */
+  const PetscScalar   *value[4], *dinv; /* variable: W E S N; symmetric: E N, of a box E NW N NE */
+  PetscScalar          sum[HJ2D_MAX_LEVELS / 2], product[HJ2D_MAX_LEVELS / 2],
     single; /* w1 + w2, w1 w2 of each pair, with a dictionary times dinv_base and its square; w of the last of an odd number */
-  double dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
+  PetscScalar dinv_base, single_dinv, w0, scale; /* scale: of the first input, 1 or w0 dinv_base */
   /* HJ2D_CORRECTED: what is interpolated: lines below coarse_n[1] own ones, these, lines above; each as if it began with own line 0 */
-  const double *coarse[3];
-  double       *restricted; /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
-  int           coarse_n[2];
-  double       *saved; /* in place: what the warps read of each other's points, before they are written */
-  HJ2DRegion    region[HJD_MAX_SWEEPS];
-  HJ2DSweep     sweep[HJD_MAX_SWEEPS];
+  const PetscScalar *coarse[3];
+  PetscScalar       *restricted; /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
+  int                coarse_n[2];
+  PetscScalar       *saved; /* in place: what the warps read of each other's points, before they are written */
+  HJ2DRegion         region[HJD_MAX_SWEEPS];
+  HJ2DSweep          sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
 
@@ -140,12 +140,12 @@ __device__ __forceinline__ int HJ2DFirstColumn(const HJ2DSweep &s, int strip, in
 
 /* The work of one warp; columns count from x0. Shared memory is addressed by its 32-bit window */
 struct HJ2DWarp {
-  const HJ2DSweep *s;
-  const double    *x, *b;                                                 /* at the next row to fetch, column lane */
-  double          *y;                                                     /* at the next row to write, column lane */
-  unsigned         smem, writes;                                          /* bit v: column lane + 32 v is written */
-  int              lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
-  double          *saved;                                                 /* in place: what this warp saves */
+  const HJ2DSweep   *s;
+  const PetscScalar *x, *b;                                                 /* at the next row to fetch, column lane */
+  PetscScalar       *y;                                                     /* at the next row to write, column lane */
+  unsigned           smem, writes;                                          /* bit v: column lane + 32 v is written */
+  int                lane, look, x0, width, y0, y1, row_lo, row_hi, c0, c1; /* columns [c0, c1) are its own */
+  PetscScalar       *saved;                                                 /* in place: what this warp saves */
   /* In a strip with columns that wrap, of a lane whose first (above 0), or last (below 0) is one: from there to where it lies */
   int shift;
   int seam; /* the next row to fetch that lies in other arrays than the one before */
@@ -219,64 +219,74 @@ template <bool X> __device__ __forceinline__ void HJ2DCross(HJ2DWarp &w)
 }
 
 /* Rows in shared memory are permuted so that the four points of a lane are two 16-byte words that lie in different banks for all lanes:
-   column c = lane + 32 v goes to byte HJ2DPlace(lane) + 128 v, and lane l finds its points at bytes 16 l and 512 + 16 l */
+   column c = lane + 32 v goes to byte HJ2DPlace(lane) + 128 v, and lane l finds its points at bytes 16 l and 512 + 16 l. Of float they
+   are one such word, and columns lie in order */
 __device__ __forceinline__ unsigned HJ2DPlace(int lane)
 {
-  return (lane >> 1 & 1) * 512 + (lane >> 2) * 16 + (lane & 1) * 8;
+  return HJ_BYTES == 4 ? 4 * lane : (lane >> 1 & 1) * 512 + (lane >> 2) * 16 + (lane & 1) * 8;
 }
 
-__device__ __forceinline__ void HJ2DGet(unsigned row, int lane, double u[4])
+__device__ __forceinline__ void HJ2DGet(unsigned row, int lane, PetscScalar u[4])
 {
+  #if defined(HJ_FLOAT)
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(u[0]), "=f"(u[1]), "=f"(u[2]), "=f"(u[3]) : "r"(row + 16 * lane));
+  #else
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[0]), "=d"(u[1]) : "r"(row + 16 * lane));
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[2]), "=d"(u[3]) : "r"(row + 16 * lane + 512));
+  #endif
 }
 
-__device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const double u[4])
+__device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const PetscScalar u[4])
 {
+  #if defined(HJ_FLOAT)
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(row + 16 * lane), "f"(u[0]), "f"(u[1]), "f"(u[2]), "f"(u[3]) : "memory");
+  #else
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane), "d"(u[0]), "d"(u[1]) : "memory");
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane + 512), "d"(u[2]), "d"(u[3]) : "memory");
+  #endif
 }
 
 /* Starts the copy of columns [lo, hi) of one row, others are left as they are; src is the row at column lane */
-__device__ __forceinline__ void HJ2DFetch(unsigned row, const double *src, int lane, int lo, int hi)
+__device__ __forceinline__ void HJ2DFetch(unsigned row, const PetscScalar *src, int lane, int lo, int hi)
 {
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+    if ((unsigned)(lane + 32 * v - lo) < (unsigned)(hi - lo)) HJCopyNumber(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
   }
 }
 
-__device__ __forceinline__ void HJ2DFetchAll(unsigned row, const double *src, int lane)
+__device__ __forceinline__ void HJ2DFetchAll(unsigned row, const PetscScalar *src, int lane)
 {
   #pragma unroll
-  for (int v = 0; v < 4; v++) HJCopy8(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
+  for (int v = 0; v < 4; v++) HJCopyNumber(row + HJ2DPlace(lane) + 128 * v, src + 32 * v);
 }
 
 /* The same of a strip that may wrap; shift is HJ2DWarp's */
-__device__ __forceinline__ void HJ2DFetchShifted(unsigned row, const double *src, int lane, int shift)
+__device__ __forceinline__ void HJ2DFetchShifted(unsigned row, const PetscScalar *src, int lane, int shift)
 {
-  HJCopy8(row + HJ2DPlace(lane), src + max(shift, 0));
-  HJCopy8(row + HJ2DPlace(lane) + 128, src + 32);
-  HJCopy8(row + HJ2DPlace(lane) + 256, src + 64);
-  HJCopy8(row + HJ2DPlace(lane) + 384, src + 96 + min(shift, 0));
+  HJCopyNumber(row + HJ2DPlace(lane), src + max(shift, 0));
+  HJCopyNumber(row + HJ2DPlace(lane) + 128, src + 32);
+  HJCopyNumber(row + HJ2DPlace(lane) + 256, src + 64);
+  HJCopyNumber(row + HJ2DPlace(lane) + 384, src + 96 + min(shift, 0));
 }
 
 __device__ __forceinline__ void HJ2DClear(unsigned row, int lane)
 {
   #pragma unroll
-  for (int v = 0; v < 4; v++) asm volatile("st.shared.f64 [%0], %1;" ::"r"(row + 8 * lane + 256 * v), "d"(0.) : "memory");
+  for (int v = 0; v < 4; v++)
+    asm volatile("st.shared." HJ_PTX " [%0], %1;" ::"r"(row + HJ_BYTES * lane + 32 * HJ_BYTES * v), HJ_PTX_REG(HJ_ZERO) : "memory");
 }
 
 /* The points to the left and to the right of the lane's four. Outside the strip is either outside the domain or of no matter */
-__device__ __forceinline__ void HJ2DEdges(const double u[4], int lane, double e[2])
+__device__ __forceinline__ void HJ2DEdges(const PetscScalar u[4], int lane, PetscScalar e[2])
 {
-  const double left = __shfl_up_sync(0xffffffffu, u[3], 1), right = __shfl_down_sync(0xffffffffu, u[0], 1);
+  const PetscScalar left = __shfl_up_sync(0xffffffffu, u[3], 1), right = __shfl_down_sync(0xffffffffu, u[0], 1);
 
-  e[0] = lane == 0 ? 0. : left;
-  e[1] = lane == 31 ? 0. : right;
+  e[0] = lane == 0 ? HJ_ZERO : left;
+  e[1] = lane == 31 ? HJ_ZERO : right;
 }
 
-__device__ __forceinline__ void HJ2DPutCopies(const HJ2DWarp &w, int row, const double t[4])
+__device__ __forceinline__ void HJ2DPutCopies(const HJ2DWarp &w, int row, const PetscScalar t[4])
 {
   for (int side = 0; side < 2; side++) {
     if (side ? row < w.s->copy_hi : row >= w.s->copy_lo) continue;
@@ -287,16 +297,16 @@ __device__ __forceinline__ void HJ2DPutCopies(const HJ2DWarp &w, int row, const 
 }
 
 /* Writes a row through shared memory, so that lanes write adjacent points */
-__device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, const double u[4])
+__device__ __forceinline__ void HJ2DPut(HJ2DWarp &w, unsigned stage, int row, const PetscScalar u[4])
 {
   if (row < w.y0 || row >= w.y1) return;
   __syncwarp();
   HJ2DSet(stage, w.lane, u);
   __syncwarp();
-  double t[4];
+  PetscScalar t[4];
   #pragma unroll
   for (int v = 0; v < 4; v++) {
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(t[v]) : "r"(stage + HJ2DPlace(w.lane) + 128 * v));
+    asm volatile("ld.shared." HJ_PTX " %0, [%1];" : "=" HJ_PTX_REG(t[v]) : "r"(stage + HJ2DPlace(w.lane) + 128 * v));
     if (w.writes >> v & 1) w.y[32 * v] = t[v];
   }
   if (row < w.s->copy_lo || row >= w.s->copy_hi) HJ2DPutCopies(w, row, t);

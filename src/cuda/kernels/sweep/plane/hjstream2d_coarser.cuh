@@ -15,26 +15,26 @@ extern const HJ2DKernel HJ2DSymmetricCorrectedKernels[], HJ2DSymmetricRestricted
 /* Starts the copy of the points of a coarse row that the strip's columns lie on and between; at: the first of HJ2D_COARSE_ROWS rows */
 __device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
 {
-  const int      first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-  const double  *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
-  const unsigned to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + 8 * w.lane;
+  const int          first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
+  const PetscScalar *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
+  const unsigned     to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + HJ_BYTES * w.lane;
 
   if (!lines) return;
-  if (left > 0) HJCopy8(to, src);
-  if (left > 32) HJCopy8(to + 256, src + 32);
-  if (left > 64 && w.lane == 0) HJCopy8(to + 512, src + 64);
+  if (left > 0) HJCopyNumber(to, src);
+  if (left > 32) HJCopyNumber(to + 32 * HJ_BYTES, src + 32);
+  if (left > 64 && w.lane == 0) HJCopyNumber(to + 64 * HJ_BYTES, src + 64);
 }
 
 /* A coarse row interpolated to the lane's columns, the first of which lies on a coarse point or between two */
-__device__ __forceinline__ void HJ2DAlong(const HJ2DWarp &w, unsigned at, int row, double p[4])
+__device__ __forceinline__ void HJ2DAlong(const HJ2DWarp &w, unsigned at, int row, PetscScalar p[4])
 {
-  const unsigned from = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + 16 * w.lane;
+  const unsigned from = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + 2 * HJ_BYTES * w.lane;
   const bool     odd  = w.x0 & 1;
-  double         c[3];
+  PetscScalar    c[3];
 
-  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(c[0]), "=d"(c[1]) : "r"(from));
-  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(c[2]) : "r"(from + 16));
-  const double m[2] = {0.5 * (c[0] + c[1]), 0.5 * (c[1] + c[2])};
+  asm volatile("ld.shared.v2." HJ_PTX " {%0, %1}, [%2];" : "=" HJ_PTX_REG(c[0]), "=" HJ_PTX_REG(c[1]) : "r"(from));
+  asm volatile("ld.shared." HJ_PTX " %0, [%1];" : "=" HJ_PTX_REG(c[2]) : "r"(from + 2 * HJ_BYTES));
+  const PetscScalar m[2] = {HJ_HALF * (c[0] + c[1]), HJ_HALF * (c[1] + c[2])};
 
   p[0] = odd ? m[0] : c[0];
   p[1] = odd ? c[1] : m[0];
@@ -43,39 +43,39 @@ __device__ __forceinline__ void HJ2DAlong(const HJ2DWarp &w, unsigned at, int ro
 }
 
 /* Adds the correction to the lane's points of a row; z: whether that lies between two coarse rows */
-template <int z> __device__ __forceinline__ void HJ2DCorrect(const HJ2DWarp &w, unsigned at, int row, double n[4])
+template <int z> __device__ __forceinline__ void HJ2DCorrect(const HJ2DWarp &w, unsigned at, int row, PetscScalar n[4])
 {
-  double p[4], q[4];
+  PetscScalar p[4], q[4];
 
   HJ2DAlong(w, at, row >> 1, p);
   if (z) HJ2DAlong(w, at, (row >> 1) + 1, q);
   #pragma unroll
-  for (int v = 0; v < 4; v++) n[v] += z ? 0.5 * (p[v] + q[v]) : p[v];
+  for (int v = 0; v < 4; v++) n[v] += z ? HJ_HALF * (p[v] + q[v]) : p[v];
 }
 
 /* One row of the residual, between two coarse rows where odd: that ends what the coarse row below it gathers. A lane has two coarse
    points, in its columns 0 and 2, or, in strips that begin at an odd one, 1 and 3; gathered: what they have so far */
 template <bool odd>
-__device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w, int row, const double r[4], double gathered[2])
+__device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w, int row, const PetscScalar r[4], PetscScalar gathered[2])
 {
-  const bool   shifted = w.x0 & 1;
-  const int    from    = shifted ? w.lane + 1 : w.lane - 1;
-  const double there = __shfl_sync(0xffffffffu, shifted ? r[0] : r[3], from & 31), beside = from & 32 ? 0. : there;
-  const double h[2] = {shifted ? fma(0.5, r[0] + r[2], r[1]) : fma(0.5, beside + r[1], r[0]),
-                       shifted ? fma(0.5, r[2] + beside, r[3]) : fma(0.5, r[1] + r[3], r[2])};
+  const bool        shifted = w.x0 & 1;
+  const int         from    = shifted ? w.lane + 1 : w.lane - 1;
+  const PetscScalar there = __shfl_sync(0xffffffffu, shifted ? r[0] : r[3], from & 31), beside = from & 32 ? HJ_ZERO : there;
+  const PetscScalar h[2] = {shifted ? fma(HJ_HALF, r[0] + r[2], r[1]) : fma(HJ_HALF, beside + r[1], r[0]),
+                            shifted ? fma(HJ_HALF, r[2] + beside, r[3]) : fma(HJ_HALF, r[1] + r[3], r[2])};
 
   if (odd && row > w.y0 && row <= w.y1) {
-    double *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
+    PetscScalar *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
 
   #pragma unroll
     for (int k = 0; k < 2; k++) {
       const bool owned = (unsigned)(4 * w.lane + shifted + 2 * k - w.c0) < (unsigned)(w.c1 - w.c0);
 
-      if (owned) y[k] = fma(0.5, h[k], gathered[k]);
+      if (owned) y[k] = fma(HJ_HALF, h[k], gathered[k]);
     }
   }
   #pragma unroll
-  for (int k = 0; k < 2; k++) gathered[k] = odd ? 0.5 * h[k] : gathered[k] + h[k];
+  for (int k = 0; k < 2; k++) gathered[k] = odd ? HJ_HALF * h[k] : gathered[k] + h[k];
 }
 
 #endif

@@ -11,9 +11,9 @@
 
 #if defined(__CUDACC__)
 
-__device__ __forceinline__ void HJ2DSwap(double &a, double &b)
+__device__ __forceinline__ void HJ2DSwap(PetscScalar &a, PetscScalar &b)
 {
-  const double c = a;
+  const PetscScalar c = a;
 
   a = b;
   b = c;
@@ -45,25 +45,25 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 
   /* A row of the dictionary, as in HJ2DArgs::table: it is read 16 bytes at a time */
   struct alignas(16) Row {
-    double c[NN + 1], factor;
+    PetscScalar c[NN + 1], factor;
   };
 
   /* What a lane's points take that is not the base row's */
   struct Own {
-    Row      row[4];          /* of the points with a row of their own, the same for all levels */
-    double   factor[4];       /* of b, in the row that this step scales: that behind the current one, with a zero guess the current one */
-    unsigned ids[LEVELS + 1]; /* LOOK: place in the table, one byte a point: of the current row of points, then of those behind it */
+    Row         row[4];    /* of the points with a row of their own, the same for all levels */
+    PetscScalar factor[4]; /* of b, in the row that this step scales: that behind the current one, with a zero guess the current one */
+    unsigned    ids[LEVELS + 1]; /* LOOK: place in the table, one byte a point: of the current row of points, then of those behind it */
   };
 
-  const HJ2DArgs &g;
-  HJ2DWarp        w;
-  const double   *beside; /* in place: x is at own columns, this at the others */
-  int             x_step;
-  unsigned        x_slot, b_slot;            /* places of the current row in shared memory, bytes */
-  double          a[MADE][2][4];             /* two rows of each level's input */
-  double          e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
-  double          gathered[2];               /* RESTRICTED: what the lane's next two coarse points have so far */
-  const Row      *table;                     /* the dictionary, in shared memory if it is small */
+  const HJ2DArgs    &g;
+  HJ2DWarp           w;
+  const PetscScalar *beside; /* in place: x is at own columns, this at the others */
+  int                x_step;
+  unsigned           x_slot, b_slot;            /* places of the current row in shared memory, bytes */
+  PetscScalar        a[MADE][2][4];             /* two rows of each level's input */
+  PetscScalar        e[BOX ? LEVELS : 1][2][2]; /* the points beside them */
+  PetscScalar        gathered[2];               /* RESTRICTED: what the lane's next two coarse points have so far */
+  const Row         *table;                     /* the dictionary, in shared memory if it is small */
   /* Of the group of rows that now lands: rows of the dictionary of the lane's four points, one byte each; the same with the base row
      for all that are like it; for which points they are not, in any lane; what last was for the rows before; and what ids was for the
      row before. Then what was fetched for the next group that is not like this one, and where that begins */
@@ -71,10 +71,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   int      next, look;            /* steps on rows below look look rows up */
   bool     scaled, varies, begun; /* b must be scaled; ids are those of one row alone; last is known */
 
-  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, double *smem)
+  __device__ __forceinline__ HJ2DConstant(const HJ2DArgs &args, PetscScalar *smem)
       : g(args), w(HJ2DLocate<MANY>(args, smem)), x_slot(0), b_slot(0)
   {
-    double *rows = smem + RING_BYTES / 8;
+    PetscScalar *rows = smem + RING_BYTES / HJ_BYTES;
 
     if (IN_PLACE) { /* at the rows below its own */
       beside = w.saved + w.lane + g.margin;
@@ -106,7 +106,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   __device__ __forceinline__ unsigned XRow(int back) const { return w.smem + Back<X_ROWS>(x_slot, back); }
   __device__ __forceinline__ unsigned BRow(int back) const { return w.smem + X_ROWS * HJ2D_ROW_BYTES + Back<B_ROWS>(b_slot, back); }
 
-  __device__ __forceinline__ const double *SavedRows() const { return w.saved + 2 * g.margin * (w.row_hi - w.row_lo); }
+  __device__ __forceinline__ const PetscScalar *SavedRows() const { return w.saved + 2 * g.margin * (w.row_hi - w.row_lo); }
 
   /* A row of x where only the own points are sure to be old: the others that matter were saved */
   __device__ __forceinline__ void FetchSaved(int row, unsigned to, int width)
@@ -123,13 +123,13 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       const int  c   = w.lane + 32 * v;
       const bool own = w.writes >> v & 1;
       if (own || (c >= w.c0 - g.margin && c < min(w.c1 + g.margin, width)))
-        HJCopy8(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
+        HJCopyNumber(to + HJ2DPlace(w.lane) + 128 * v, own ? w.x + 32 * v : beside + 32 * v - (c < w.c0 ? w.c0 : w.c1));
     }
     w.x += x_step;
     beside += 2 * g.margin;
   }
 
-  __device__ __forceinline__ void FetchWhole(unsigned to, const double *src) const
+  __device__ __forceinline__ void FetchWhole(unsigned to, const PetscScalar *src) const
   {
     if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
     else HJ2DFetchAll(to, src, w.lane);
@@ -158,12 +158,12 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static __device__ __forceinline__ constexpr bool IsSingle(int j) { return LEVELS % 2 && j == LEVELS - 1; }
 
   /* Factors of the base row: residual levels share theirs, to need fewer constants */
-  __device__ __forceinline__ double C(int j, int o) const
+  __device__ __forceinline__ PetscScalar C(int j, int o) const
   {
     return g.c[(j == LEVELS ? HJ2D_RESIDUAL : HJ2DFactors(LEVELS, j)) * (NN + 1) + o];
   }
 
-  __device__ __forceinline__ void Base(int j, int z, double base[4]) const
+  __device__ __forceinline__ void Base(int j, int z, PetscScalar base[4]) const
   {
     if (j % 2 == 0 || j == LEVELS) HJ2DGet(BRow(j + 1), w.lane, base);
     else {
@@ -172,7 +172,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     }
   }
 
-  __device__ __forceinline__ void MiddleEdges(int j, int z, double me[2]) const
+  __device__ __forceinline__ void MiddleEdges(int j, int z, PetscScalar me[2]) const
   {
     if (BOX) {
       me[0] = e[j][z ^ 1][0];
@@ -193,14 +193,14 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 
   /* What the rest b - M x of level j counts in its result */
-  __device__ __forceinline__ double Factor(int j) const { return IsSingle(j) ? g.single_dinv : g.product[j / 2]; }
+  __device__ __forceinline__ PetscScalar Factor(int j) const { return IsSingle(j) ? g.single_dinv : g.product[j / 2]; }
 
   /* As Older() and Newest() for one point of the lane, with its own row */
-  __device__ __forceinline__ double OlderOwn(const Row &row, int j, int z, int v, const double me[2], double base) const
+  __device__ __forceinline__ PetscScalar OlderOwn(const Row &row, int j, int z, int v, const PetscScalar me[2], PetscScalar base) const
   {
-    const double *m = a[j][z ^ 1], *o = a[j][z], *p = row.c;
-    const double  west = v ? m[v - 1] : me[0], east = v < 3 ? m[v + 1] : me[1];
-    double        t = j % 2 ? p[0] * m[v] : fma(p[0], m[v], base);
+    const PetscScalar *m = a[j][z ^ 1], *o = a[j][z], *p = row.c;
+    const PetscScalar  west = v ? m[v - 1] : me[0], east = v < 3 ? m[v + 1] : me[1];
+    PetscScalar        t = j % 2 ? p[0] * m[v] : fma(p[0], m[v], base);
 
     if (BOX) {
       t = fma(p[1], v ? o[v - 1] : e[j][z][0], fma(p[2], o[v], fma(p[3], v < 3 ? o[v + 1] : e[j][z][1], t)));
@@ -209,18 +209,19 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     return IsSingle(j) ? fma(Factor(j), t, m[v]) : j % 2 ? fma(Factor(j), t, fma(g.sum[j / 2], m[v], base)) : t;
   }
 
-  __device__ __forceinline__ double NewestOwn(const Row &row, int j, int v, const double n[4], const double ne[2], double t) const
+  __device__ __forceinline__ PetscScalar NewestOwn(const Row &row, int j, int v, const PetscScalar n[4], const PetscScalar ne[2],
+                                                   PetscScalar t) const
   {
-    const double *p = row.c, f = IsSingle(j) || j % 2 ? Factor(j) : 1;
+    const PetscScalar *p = row.c, f = IsSingle(j) || j % 2 ? Factor(j) : 1;
 
     if (BOX) return fma(f, fma(p[6], v ? n[v - 1] : ne[0], fma(p[8], v < 3 ? n[v + 1] : ne[1], p[7] * n[v])), t);
     return fma(f * p[4], n[v], t);
   }
 
   /* Level j at the lane's points: t is b or x at first, then without the newest row's part */
-  template <int MODE> __device__ __forceinline__ void Older(const Own &own, int j, int z, const double me[2], double t[4]) const
+  template <int MODE> __device__ __forceinline__ void Older(const Own &own, int j, int z, const PetscScalar me[2], PetscScalar t[4]) const
   {
-    const double *m = a[j][z ^ 1], *o = a[j][z];
+    const PetscScalar *m = a[j][z ^ 1], *o = a[j][z];
   #pragma unroll
     for (int v = 0; v < 4; v++) {
       if (HasOwn(MODE, v)) {
@@ -244,8 +245,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 
   template <int MODE>
-  __device__ __forceinline__ void Newest(const Own &own, int j, const double n[4], const double ne[2], const double t[4],
-                                         double out[4]) const
+  __device__ __forceinline__ void Newest(const Own &own, int j, const PetscScalar n[4], const PetscScalar ne[2], const PetscScalar t[4],
+                                         PetscScalar out[4]) const
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) {
@@ -255,9 +256,9 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     }
   }
 
-  template <int MODE> __device__ __forceinline__ void Begin(const Own &own, int j, int z, double t[4]) const
+  template <int MODE> __device__ __forceinline__ void Begin(const Own &own, int j, int z, PetscScalar t[4]) const
   {
-    double me[2];
+    PetscScalar me[2];
 
     Base(j, z, t);
     if (j == 0 && !g.zero_guess && MustScale<MODE>()) Scale(own.factor, 1, t);
@@ -274,9 +275,10 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 
   /* The newest row n replaces the older of the two, and becomes the level's result, 0 where that row does not exist */
-  template <int MODE> __device__ __forceinline__ void End(const Own &own, int j, int z, bool inside, const double t[4], double n[4])
+  template <int MODE>
+  __device__ __forceinline__ void End(const Own &own, int j, int z, bool inside, const PetscScalar t[4], PetscScalar n[4])
   {
-    double ne[2] = {0, 0}, out[4];
+    PetscScalar ne[2] = {0, 0}, out[4];
 
     if (BOX) HJ2DEdges(n, w.lane, ne);
     Newest<MODE>(own, j, n, ne, t, out);
@@ -287,7 +289,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   #pragma unroll
     for (int v = 0; v < 4; v++) {
       a[j][z][v] = n[v];
-      n[v]       = inside && Exists<MODE>(v) ? out[v] : 0.;
+      n[v]       = inside && Exists<MODE>(v) ? out[v] : HJ_ZERO;
     }
   }
 
@@ -298,7 +300,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   }
 
   /* A row of b, back rows behind the current one, has been read for the first time: from here on it is D^-1 b over dinv_base */
-  __device__ __forceinline__ void Scale(const double factor[4], int back, double b[4]) const
+  __device__ __forceinline__ void Scale(const PetscScalar factor[4], int back, PetscScalar b[4]) const
   {
   #pragma unroll
     for (int v = 0; v < 4; v++) b[v] *= factor[v];
@@ -311,7 +313,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   template <int z, bool ENDS, int MODE> __device__ __forceinline__ void Step(const Own &own, int row)
   {
     constexpr int EARLY = MODE == LOOK ? 0 : 2;
-    double        n[4], t[MADE][4];
+    PetscScalar   n[4], t[MADE][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
@@ -320,7 +322,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     if (CORRECTED) HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
     if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? 0. : n[v] * g.scale;
+    for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? HJ_ZERO : n[v] * g.scale;
   #pragma unroll
     for (int j = 0; j < EARLY; j++) {
       if (j < MADE) Begin<MODE>(own, j, z, t[j]);
@@ -547,7 +549,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __grid_constant__ HJ2DArgs g)
 {
-  extern __shared__ __align__(16) double s_rows[];
+  extern __shared__ __align__(16) PetscScalar s_rows[];
 
   HJ2DConstant<BOX, LEVELS, AHEAD, BLOCKS, CARVE, IN_PLACE, VARIANT> warp(g, s_rows);
 

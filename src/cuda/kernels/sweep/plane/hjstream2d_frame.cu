@@ -20,22 +20,22 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
   /* Modes of a step: points of an inner strip; of the first one or the last one; those near the first and the last line, of any strip */
   static constexpr int INNER = 0, SIDES = 1, LINES = 2;
   /* The rows of the nine classes, first, inner and last line by first, inner and last column, then one over their factors */
-  static constexpr int LEAST_BYTES = Base::RING_BYTES + 9 * sizeof(Row) + 9 * sizeof(double);
+  static constexpr int LEAST_BYTES = Base::RING_BYTES + 9 * sizeof(Row) + 9 * sizeof(PetscScalar);
   static_assert(LEAST_BYTES <= Base::SMEM_BYTES, "shared memory");
 
   using Base::a;
   using Base::g;
   using Base::w;
 
-  const Row    *rows;
-  const double *inverse;
-  bool          left, right;
-  int           first, last; /* classes of columns of the lane's first and last points */
+  const Row         *rows;
+  const PetscScalar *inverse;
+  bool               left, right;
+  int                first, last; /* classes of columns of the lane's first and last points */
 
-  __device__ __forceinline__ HJ2DFrame(const HJ2DArgs &args, double *smem) : Base(args, smem)
+  __device__ __forceinline__ HJ2DFrame(const HJ2DArgs &args, PetscScalar *smem) : Base(args, smem)
   {
-    double   *to = smem + Base::RING_BYTES / 8;
-    const int nx = g.coef_hi[0] - g.coef_lo[0], ny = g.coef_hi[1] - g.coef_lo[1];
+    PetscScalar *to = smem + Base::RING_BYTES / HJ_BYTES;
+    const int    nx = g.coef_hi[0] - g.coef_lo[0], ny = g.coef_hi[1] - g.coef_lo[1];
 
     rows    = (const Row *)to;
     inverse = to + 54;
@@ -65,7 +65,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
   }
 
   /* A row of b, back rows behind the current one, has been read for the first time, see HJ2DConstant::Scale() */
-  template <int MODE> __device__ __forceinline__ void ScaleLine(int line, int back, double b[4]) const
+  template <int MODE> __device__ __forceinline__ void ScaleLine(int line, int back, PetscScalar b[4]) const
   {
 #pragma unroll
     for (int v = 0; v < 4; v++) {
@@ -74,26 +74,26 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     if (MODE != INNER) HJ2DSet(this->BRow(back), w.lane, b);
   }
 
-  __device__ __forceinline__ double OlderPoint(const Row &row, int j, int z, int v, const double me[2], double base) const
+  __device__ __forceinline__ PetscScalar OlderPoint(const Row &row, int j, int z, int v, const PetscScalar me[2], PetscScalar base) const
   {
     if (j < LEVELS) return this->OlderOwn(row, j, z, v, me, base);
-    const double *m = a[j][z ^ 1], *p = row.c;
+    const PetscScalar *m = a[j][z ^ 1], *p = row.c;
 
     return fma(p[1], v ? m[v - 1] : me[0], fma(p[2], v < 3 ? m[v + 1] : me[1], fma(p[3], a[j][z][v], fma(p[0], m[v], base))));
   }
 
   /* The residual is that of the equation as it is: of its rows over their factors */
-  __device__ __forceinline__ double NewestPoint(int k, int j, int v, const double n[4], double t) const
+  __device__ __forceinline__ PetscScalar NewestPoint(int k, int j, int v, const PetscScalar n[4], PetscScalar t) const
   {
-    const double none[2] = {0, 0};
+    const PetscScalar none[2] = {0, 0};
 
     return j < LEVELS ? this->NewestOwn(rows[k], j, v, n, none, t) : fma(rows[k].c[4], n[v], t) * inverse[k];
   }
 
   template <int MODE>
-  __device__ __forceinline__ void OlderLine(const Own &own, int j, int z, int line, const double me[2], double t[4]) const
+  __device__ __forceinline__ void OlderLine(const Own &own, int j, int z, int line, const PetscScalar me[2], PetscScalar t[4]) const
   {
-    double base[4];
+    PetscScalar base[4];
 
 #pragma unroll
     for (int v = 0; v < 4; v++) base[v] = t[v];
@@ -104,10 +104,10 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     }
   }
 
-  template <int MODE> __device__ __forceinline__ void BeginLine(const Own &own, int j, int z, int row, double t[4]) const
+  template <int MODE> __device__ __forceinline__ void BeginLine(const Own &own, int j, int z, int row, PetscScalar t[4]) const
   {
-    const int line = MODE == LINES ? Line(row) : 3;
-    double    me[2];
+    const int   line = MODE == LINES ? Line(row) : 3;
+    PetscScalar me[2];
 
     HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>::Base(j, z, t);
     if (j == 0 && !ZERO) ScaleLine<MODE>(line, 1, t);
@@ -117,9 +117,10 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
   }
 
   template <int MODE>
-  __device__ __forceinline__ void NewestLine(const Own &own, int j, int line, const double n[4], const double t[4], double out[4]) const
+  __device__ __forceinline__ void NewestLine(const Own &own, int j, int line, const PetscScalar n[4], const PetscScalar t[4],
+                                             PetscScalar out[4]) const
   {
-    const double ne[2] = {0, 0};
+    const PetscScalar ne[2] = {0, 0};
 
     if (MODE != LINES) this->template Newest<Base::BASE>(own, j, n, ne, t, out);
 #pragma unroll
@@ -128,37 +129,38 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     }
   }
 
-  template <int MODE> __device__ __forceinline__ void EndLine(const Own &own, int j, int z, int row, const double t[4], double n[4])
+  template <int MODE>
+  __device__ __forceinline__ void EndLine(const Own &own, int j, int z, int row, const PetscScalar t[4], PetscScalar n[4])
   {
-    const bool inside = MODE != LINES || this->Inside(row);
-    const int  line   = MODE == LINES ? Line(row) : 3;
-    double     out[4];
+    const bool  inside = MODE != LINES || this->Inside(row);
+    const int   line   = MODE == LINES ? Line(row) : 3;
+    PetscScalar out[4];
 
     if (MODE == LINES && line == 3) NewestLine<SIDES>(own, j, line, n, t, out);
     else NewestLine<MODE>(own, j, line, n, t, out);
 #pragma unroll
     for (int v = 0; v < 4; v++) {
       a[j][z][v] = n[v];
-      n[v]       = inside ? out[v] : 0.;
+      n[v]       = inside ? out[v] : HJ_ZERO;
     }
   }
 
   /* HJ2DCorrect() of any row */
-  __device__ __forceinline__ void CorrectAny(int row, double n[4]) const
+  __device__ __forceinline__ void CorrectAny(int row, PetscScalar n[4]) const
   {
-    double p[4], q[4];
+    PetscScalar p[4], q[4];
 
     HJ2DAlong(w, w.smem + Base::COARSE_AT, row >> 1, p);
     HJ2DAlong(w, w.smem + Base::COARSE_AT, (row + 1) >> 1, q);
 #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] += 0.5 * (p[v] + q[v]);
+    for (int v = 0; v < 4; v++) n[v] += HJ_HALF * (p[v] + q[v]);
   }
 
   /* As HJ2DConstant::Step(). LINES: z is 0, and the rows of each level change places afterwards */
   template <int z, int MODE> __device__ __forceinline__ void StepLine(const Own &own, int row)
   {
     constexpr int EARLY = 2;
-    double        n[4], t[MADE][4];
+    PetscScalar   n[4], t[MADE][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
@@ -168,7 +170,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     else if (Base::CORRECTED) HJ2DCorrect<z>(w, w.smem + Base::COARSE_AT, row, n);
     if (ZERO) ScaleLine<MODE>(Line(row), 0, n);
 #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] = MODE == LINES && (row < w.row_lo || row >= w.row_hi) ? 0. : n[v] * g.scale;
+    for (int v = 0; v < 4; v++) n[v] = MODE == LINES && (row < w.row_lo || row >= w.row_hi) ? HJ_ZERO : n[v] * g.scale;
 #pragma unroll
     for (int j = 0; j < EARLY; j++) BeginLine<MODE>(own, j, z, row - j - 1, t[j]);
 #pragma unroll
@@ -234,7 +236,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
 template <int LEVELS, int AHEAD, int BLOCKS, int CARVE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DFrame_Kernel(const __grid_constant__ HJ2DArgs g)
 {
-  extern __shared__ __align__(16) double s_rows[];
+  extern __shared__ __align__(16) PetscScalar s_rows[];
 
   HJ2DFrame<LEVELS, AHEAD, BLOCKS, CARVE, VARIANT> warp(g, s_rows);
 

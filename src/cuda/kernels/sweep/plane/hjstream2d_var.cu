@@ -8,13 +8,12 @@
 #include "hjstream2d_coarser.cuh"
 
 /* 1 / d but for rounding. The compiler's division has a branch for numbers that no inverse diagonal is, which cuts a step into pieces */
-__device__ __forceinline__ double HJ2DInverse(double d)
+__device__ __forceinline__ PetscScalar HJ2DInverse(PetscScalar d)
 {
-  double y;
+  PetscScalar y = HJInverseStart(d);
 
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(d));
 #pragma unroll
-  for (int k = 0; k < 2; k++) y = fma(y, fma(-d, y, 1.), y);
+  for (int k = 0; k < HJ_NEWTON_STEPS; k++) y = fma(y, fma(-d, y, (PetscScalar)1), y);
   return y;
 }
 
@@ -41,9 +40,9 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
   HJ2DWarp        w;
   int             coef_c0, coef_c1, slot;  /* columns with coefficients; place of the current row in the ring */
   long long       coef;                    /* offset of the next row of coefficients to fetch, column lane */
-  double          a[MADE][2][4];           /* two rows of each level's input */
-  double          e[BOX ? MADE : 1][2][2]; /* the points beside the lane's in these rows */
-  double          gathered[2];             /* RESTRICTED: what the lane's next two coarse points have so far */
+  PetscScalar     a[MADE][2][4];           /* two rows of each level's input */
+  PetscScalar     e[BOX ? MADE : 1][2][2]; /* the points beside the lane's in these rows */
+  PetscScalar     gathered[2];             /* RESTRICTED: what the lane's next two coarse points have so far */
 
   __device__ __forceinline__ HJ2DVariable(const HJ2DArgs &args, void *smem) : g(args), w(HJ2DLocate<false>(args, smem)), slot(0)
   {
@@ -73,14 +72,14 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     return w.smem + (X_ROWS + i) * HJ2D_ROW_BYTES + (k < 0 ? k + ROWS : k >= ROWS ? k - ROWS : k) * SLOT_BYTES;
   }
 
-  __device__ __forceinline__ void FetchVector(unsigned to, const double *src) const
+  __device__ __forceinline__ void FetchVector(unsigned to, const PetscScalar *src) const
   {
     if (WRAP) HJ2DFetchShifted(to, src, w.lane, w.shift);
     else if (COARSER) HJ2DFetchAll(to, src, w.lane);
     else HJ2DFetch(to, src, w.lane, 0, w.width);
   }
 
-  __device__ __forceinline__ void FetchCoefficients(unsigned to, const double *src) const
+  __device__ __forceinline__ void FetchCoefficients(unsigned to, const PetscScalar *src) const
   {
     if (COARSER) HJ2DFetchAll(to, src, w.lane);
     else HJ2DFetch(to, src, w.lane, coef_c0, coef_c1);
@@ -114,10 +113,10 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
   }
 
   /* Sum of the neighbours' terms on level j's middle row; north: the symmetric coefficients of the row, then those one row back */
-  __device__ __forceinline__ void Sum(int j, int z, const double n[4], double north[4], double sum[4]) const
+  __device__ __forceinline__ void Sum(int j, int z, const PetscScalar n[4], PetscScalar north[4], PetscScalar sum[4]) const
   {
-    const double *m = a[j][z ^ 1];
-    double        me[2], west[4], east[4], south[4];
+    const PetscScalar *m = a[j][z ^ 1];
+    PetscScalar        me[2], west[4], east[4], south[4];
 
     HJ2DEdges(m, w.lane, me);
     HJ2DGet(Row(SYMMETRIC ? 2 : 3, j + 1), w.lane, east);
@@ -133,36 +132,37 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     }
 #pragma unroll
     for (int v = 0; v < 4; v++) {
-      double t = west[v] * (v ? m[v - 1] : me[0]);
-      t        = fma(east[v], v < 3 ? m[v + 1] : me[1], t);
-      t        = fma(south[v], a[j][z][v], t);
-      sum[v]   = fma(north[v], n[v], t);
-      north[v] = south[v];
+      PetscScalar t = west[v] * (v ? m[v - 1] : me[0]);
+      t             = fma(east[v], v < 3 ? m[v + 1] : me[1], t);
+      t             = fma(south[v], a[j][z][v], t);
+      sum[v]        = fma(north[v], n[v], t);
+      north[v]      = south[v];
     }
   }
 
   /* The same of a box; ne: the points beside the lane's in the new row. north: NW, N, NE. Beside the strip there is only x = 0, so that
      coefficients do not matter there */
-  __device__ __forceinline__ void SumBox(int j, int z, const double n[4], const double ne[2], double north[3][4], double sum[4]) const
+  __device__ __forceinline__ void SumBox(int j, int z, const PetscScalar n[4], const PetscScalar ne[2], PetscScalar north[3][4],
+                                         PetscScalar sum[4]) const
   {
-    const double *m = a[j][z ^ 1], *me = e[j][z ^ 1], *s = a[j][z], *se = e[j][z];
-    double        east[4], south[3][4]; /* NW, N, NE of the row below: they lead from there to here */
+    const PetscScalar *m = a[j][z ^ 1], *me = e[j][z ^ 1], *s = a[j][z], *se = e[j][z];
+    PetscScalar        east[4], south[3][4]; /* NW, N, NE of the row below: they lead from there to here */
 
     HJ2DGet(Row(2, j + 1), w.lane, east);
 #pragma unroll
     for (int o = 0; o < 3; o++) HJ2DGet(Row(3 + o, j + 2), w.lane, south[o]);
-    const double west = __shfl_up_sync(0xffffffffu, east[3], 1), sw = __shfl_up_sync(0xffffffffu, south[2][3], 1),
-                 se_coefficient = __shfl_down_sync(0xffffffffu, south[0][0], 1);
+    const PetscScalar west = __shfl_up_sync(0xffffffffu, east[3], 1), sw = __shfl_up_sync(0xffffffffu, south[2][3], 1),
+                      se_coefficient = __shfl_down_sync(0xffffffffu, south[0][0], 1);
 #pragma unroll
     for (int v = 0; v < 4; v++) {
-      double t = (v ? east[v ? v - 1 : 0] : west) * (v ? m[v ? v - 1 : 0] : me[0]);
-      t        = fma(east[v], v < 3 ? m[v < 3 ? v + 1 : 3] : me[1], t);
-      t        = fma(v ? south[2][v ? v - 1 : 0] : sw, v ? s[v ? v - 1 : 0] : se[0], t);
-      t        = fma(south[1][v], s[v], t);
-      t        = fma(v < 3 ? south[0][v < 3 ? v + 1 : 3] : se_coefficient, v < 3 ? s[v < 3 ? v + 1 : 3] : se[1], t);
-      t        = fma(north[0][v], v ? n[v ? v - 1 : 0] : ne[0], t);
-      t        = fma(north[1][v], n[v], t);
-      sum[v]   = fma(north[2][v], v < 3 ? n[v < 3 ? v + 1 : 3] : ne[1], t);
+      PetscScalar t = (v ? east[v ? v - 1 : 0] : west) * (v ? m[v ? v - 1 : 0] : me[0]);
+      t             = fma(east[v], v < 3 ? m[v < 3 ? v + 1 : 3] : me[1], t);
+      t             = fma(v ? south[2][v ? v - 1 : 0] : sw, v ? s[v ? v - 1 : 0] : se[0], t);
+      t             = fma(south[1][v], s[v], t);
+      t             = fma(v < 3 ? south[0][v < 3 ? v + 1 : 3] : se_coefficient, v < 3 ? s[v < 3 ? v + 1 : 3] : se[1], t);
+      t             = fma(north[0][v], v ? n[v ? v - 1 : 0] : ne[0], t);
+      t             = fma(north[1][v], n[v], t);
+      sum[v]        = fma(north[2][v], v < 3 ? n[v < 3 ? v + 1 : 3] : ne[1], t);
     }
 #pragma unroll
     for (int o = 0; o < 3; o++) {
@@ -171,10 +171,10 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     }
   }
 
-  template <int z> __device__ __forceinline__ void Input(int row, double n[4]) const
+  template <int z> __device__ __forceinline__ void Input(int row, PetscScalar n[4]) const
   {
     if (RESTRICTED || (!CORRECTED && g.zero_guess)) {
-      double d[4];
+      PetscScalar d[4];
 
       HJ2DGet(Row(0, 0), w.lane, n);
       HJ2DGet(Row(1, 0), w.lane, d);
@@ -184,22 +184,22 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     if (!CORRECTED) return;
     HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
 #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] = row >= w.row_lo && row < w.row_hi ? n[v] : 0.;
+    for (int v = 0; v < 4; v++) n[v] = row >= w.row_lo && row < w.row_hi ? n[v] : HJ_ZERO;
   }
 
   /* The residual of a point, 0 outside the domain, where d is 0 */
-  static __device__ __forceinline__ double Residual(double b, double sum, double d, double x)
+  static __device__ __forceinline__ PetscScalar Residual(PetscScalar b, PetscScalar sum, PetscScalar d, PetscScalar x)
   {
-    const double r = fma(-HJ2DInverse(d == 0. ? 1. : d), x, b - sum);
+    const PetscScalar r = fma(-HJ2DInverse(d == 0 ? (PetscScalar)1 : d), x, b - sum);
 
-    return d == 0. ? 0. : r;
+    return d == 0 ? HJ_ZERO : r;
   }
 
   /* Takes in one row: every level j makes its row row - j - 1, from its rows in a[j][z] (older), a[j][z ^ 1] and the new one, which
      replaces the older. With a correction or a restriction z is the parity of row */
   template <int z> __device__ __forceinline__ void Step(int row)
   {
-    double n[4], old[4], ne[2], north[NORTH][4];
+    PetscScalar n[4], old[4], ne[2], north[NORTH][4];
 
     HJCopyWait<AHEAD - 2>();
     __syncwarp();
@@ -209,8 +209,8 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
     for (int o = 0; o < NORTH && SYMMETRIC; o++) HJ2DGet(Row(3 + o, 1), w.lane, north[o]);
 #pragma unroll
     for (int j = 0; j < MADE; j++) {
-      const double *m = a[j][z ^ 1];
-      double        out[4], d[4], sum[4], b[4];
+      const PetscScalar *m = a[j][z ^ 1];
+      PetscScalar        out[4], d[4], sum[4], b[4];
 
       if constexpr (BOX) {
         HJ2DEdges(n, w.lane, ne);
@@ -258,7 +258,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
 template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, int VARIANT>
 __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __grid_constant__ HJ2DArgs g)
 {
-  extern __shared__ __align__(16) double s_rows[];
+  extern __shared__ __align__(16) PetscScalar s_rows[];
 
   HJ2DVariable<SYMMETRIC, BOX, LEVELS, AHEAD, BLOCKS, CARVE, VARIANT>(g, s_rows).Run();
 }

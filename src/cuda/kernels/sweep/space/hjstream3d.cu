@@ -734,18 +734,18 @@ static PetscErrorCode HJ3LayoutDestroy(void *layout)
    weight and share of the level before included. Zero guess, with D^-1 in level 0 where the kernel takes one row. Four levels: see
    hjstream3d.cuh
 */
-static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const double *w, HJ3Star *k)
+static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const HJ3Kernel *kernel, const PetscReal *w, HJ3Star *k)
 {
-  const double *row = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
-  const int     L = kernel->levels, z       = p->geometry->zero;
-  double        t[7], u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
+  const PetscScalar *row = st->h_rows + 7 * p->row, dinv = st->h_dinv_rows[p->row];
+  const int          L = kernel->levels, z       = p->geometry->zero;
+  PetscScalar        t[7], u[HJ3_MAX_LEVELS + 1] = {0}; /* u[j]: weight that makes f_{j+1} from f_j, j > 0 or zero guess */
 
   for (int o = 0; o < 7; o++) t[o] = row[!kernel->turned || o < 3 ? o : o < 5 ? o + 2 : o - 2];
 
   for (int j = 0; j < p->geometry->count; j++) u[j + 1 - z] = w[j];
   for (int j = 0; j < L; j++) {
-    const double last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->scan_rows ? 1 : dinv;
-    double       a = j || z, c = share;
+    const PetscScalar last = j == L - 1 ? u[L] : 1, share = j || z ? u[j] : 1, scale = j || !z || kernel->scan_rows ? 1 : dinv;
+    PetscScalar       a = j || z, c = share;
 
     if (L == 4 && j < 2) {
       a = !j;
@@ -764,12 +764,12 @@ static void HJ3StarCoefficients(const HJDStencil *st, const HJ3Layout *p, const 
 }
 
 /* Two levels: f_1 = D^-1 b - T x, then y's share of f_1 and f_2 */
-static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const double *w, HJ3Box *k)
+static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const PetscReal *w, HJ3Box *k)
 {
-  const double *t = st->h_rows + 27 * p->row, w1 = p->geometry->count > 1 ? w[1] : 0;
+  const PetscScalar *t = st->h_rows + 27 * p->row, w1 = p->geometry->count > 1 ? w[1] : 0;
 
   for (int o = 0; o < 27; o++) {
-    const double v = t[o == 13 ? 0 : o < 13 ? o + 1 : o];
+    const PetscScalar v = t[o == 13 ? 0 : o < 13 ? o + 1 : o];
 
     k->c[0][o] = -v;
     k->c[1][o] = -w[0] * w1 * v;
@@ -781,7 +781,7 @@ static void HJ3BoxCoefficients(const HJDStencil *st, const HJ3Layout *p, const d
 static PetscErrorCode HJ3Launch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
   const HJ3Layout *p = (const HJ3Layout *)layout;
-  const double    *w = pass->w;
+  const PetscReal *w = pass->w;
   HJ3Args          g;
   union {
     HJ3Star star;

@@ -37,24 +37,24 @@ typedef struct {
   int                  planes;
   int                  nrows;
   HJDBox               sbox;
-  const double        *rows, *dinv_rows;
+  const PetscScalar   *rows, *dinv_rows;
   const unsigned char *index;
-  const double        *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
-  double               w[HJ3_MAX_LEVELS];
-  double              *residual; /* of a kernel that ends with it */
-  double               share;    /* of a zero guess's kernel for arrays: D^-1 b less the first subiteration's x, divided by that */
+  const PetscScalar   *value[6], *dinv; /* star: -x +x -y +y -z +z; NULL where not stored */
+  PetscScalar          w[HJ3_MAX_LEVELS];
+  PetscScalar         *residual; /* of a kernel that ends with it */
+  PetscScalar          share;    /* of a zero guess's kernel for arrays: D^-1 b less the first subiteration's x, divided by that */
 } HJ3Args;
 
 /* Constant coefficients with weights: level j is the sum of c[j][o] f_o, plus b[j] times the right-hand side; s: weights of f_j in y */
 typedef struct {
-  double c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
-  double m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
-  double dinv;
-  int    row;
+  PetscScalar c[HJ3_MAX_LEVELS][7], s[HJ3_MAX_LEVELS], b[2];
+  PetscScalar m[HJ3_MAX_LEVELS], a[HJ3_MAX_LEVELS]; /* what c is made of: m times the row, and a on the diagonal */
+  PetscScalar dinv;
+  int         row;
 } HJ3Star;
 
 typedef struct {
-  double c[2][27], b; /* lexicographic, z slowest, centre included */
+  PetscScalar c[2][27], b; /* lexicographic, z slowest, centre included */
 } HJ3Box;
 
 /* One kernel as hjstream3d.cu sees it */
@@ -97,9 +97,9 @@ extern const HJ3Kernel HJ3KernelSymmetricStart, HJ3KernelSymmetricZero;
 
 #define HJ3_UNROLL _Pragma("unroll")
 
-__device__ __forceinline__ void HJ3StoreIf(unsigned bit, double *dst, double v)
+__device__ __forceinline__ void HJ3StoreIf(unsigned bit, PetscScalar *dst, PetscScalar v)
 {
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2;\n\t}" ::"r"(bit), "l"(dst), "d"(v));
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %0, 0;\n\t@p st.global." HJ_PTX " [%1], %2;\n\t}" ::"r"(bit), "l"(dst), HJ_PTX_REG(v));
 }
 
 /* Hides a value's origin: what follows from it is worked out anew where it is used. Keeping it through the loop costs more registers */
@@ -113,16 +113,16 @@ template <class T> __device__ __forceinline__ T HJ3Fresh(T v)
 /* Bytes of the table of a block: nrows rows, and one more */
 static constexpr int HJ3TableBytes(int nrows)
 {
-  return 8 * HJ3_ROW * (nrows + 1);
+  return HJ_BYTES * HJ3_ROW * (nrows + 1);
 }
 
 /* The table of a block: rows, D^-1 after each; a row of zeros after the last */
-__device__ inline void HJ3TableLoad(double *tab, const HJ3Args &g)
+__device__ inline void HJ3TableLoad(PetscScalar *tab, const HJ3Args &g)
 {
   for (int i = threadIdx.x; i < HJ3_ROW * (g.nrows + 1); i += blockDim.x) {
     const int r = i / HJ3_ROW, o = i % HJ3_ROW;
 
-    tab[i] = r == g.nrows ? (double)(o == 0) : o < 7 ? g.rows[7 * r + o] : o == 7 ? g.dinv_rows[r] : 0.;
+    tab[i] = r == g.nrows ? (PetscScalar)(o == 0) : o < 7 ? g.rows[7 * r + o] : o == 7 ? g.dinv_rows[r] : HJ_ZERO;
   }
   __syncthreads();
 }
@@ -163,29 +163,29 @@ __device__ __forceinline__ bool HJ3In(int2 r, int i)
 }
 
 /* The neighbours of a lane's two points in x; first and last lane get lo and hi, which come from outside the tile */
-__device__ __forceinline__ double2 HJ3Beside(double2 v, double lo, double hi)
+__device__ __forceinline__ HJScalar2 HJ3Beside(HJScalar2 v, PetscScalar lo, PetscScalar hi)
 {
-  const int    lane = threadIdx.x & 31;
-  const double l = __shfl_up_sync(~0u, v.y, 1), h = __shfl_down_sync(~0u, v.x, 1);
+  const int         lane = threadIdx.x & 31;
+  const PetscScalar l = __shfl_up_sync(~0u, v.y, 1), h = __shfl_down_sync(~0u, v.x, 1);
 
-  return make_double2(lane ? l : lo, lane < 31 ? h : hi);
+  return HJScalar2Of(lane ? l : lo, lane < 31 ? h : hi);
 }
 
 /* What is the same for a whole piece, kept in shared memory to save registers */
 struct alignas(16) HJ3Fixed {
-  const double *x, *b;
-  long long     sz, sy;           /* plane strides of box, ybox */
-  int           nx, ny;           /* and of rows */
-  int           from, to;         /* steps that need no checks */
-  int           piece, scan_from; /* the piece's number; the first plane that HJ3Args' row_scan has */
-  int           z0, z1, dlo, dhi;
-  int2          zx, zb, zi; /* planes of x, b, index that may be read */
-  int           ni;         /* row length and plane stride of the stencil's box */
-  long long     si;
-  int2          home; /* planes that lie in x and b, those below and above in the ghosts */
-  const double *xghost[2], *bghost[2];
-  int           copy_lo, copy_hi; /* planes below, and from, these are written twice, see HJDSweep */
-  long long     copy[2];          /* from a place in y to the other */
+  const PetscScalar *x, *b;
+  long long          sz, sy;           /* plane strides of box, ybox */
+  int                nx, ny;           /* and of rows */
+  int                from, to;         /* steps that need no checks */
+  int                piece, scan_from; /* the piece's number; the first plane that HJ3Args' row_scan has */
+  int                z0, z1, dlo, dhi;
+  int2               zx, zb, zi; /* planes of x, b, index that may be read */
+  int                ni;         /* row length and plane stride of the stencil's box */
+  long long          si;
+  int2               home; /* planes that lie in x and b, those below and above in the ghosts */
+  const PetscScalar *xghost[2], *bghost[2];
+  int                copy_lo, copy_hi; /* planes below, and from, these are written twice, see HJDSweep */
+  long long          copy[2];          /* from a place in y to the other */
 };
 
 /*
@@ -202,23 +202,24 @@ __device__ __forceinline__ int HJ3WrapsAt(int row, int wrap)
    for sweeps that wrap, with tiles so that no warp's rows meet an end in y. TURNED: as HJ3Kernel's
 */
 template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false> struct HJ3Block {
-  static constexpr int      TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
-  static constexpr int      READ_BYTES = 8 * (NX * SX + NB * SB); /* cleared for each piece: what may not be read stays 0 */
-  static constexpr int      NI         = (2 * R + 3) / 4;         /* words of row numbers, 4 points each */
-  static constexpr unsigned APART      = 1u << 30; /* in xbits and bbits: an end in x that wraps lies between the lane's points */
+  static constexpr int TY = R * NW, PX = HJ3_TX + 2, SX = (TY + 2) * PX, SB = TY * HJ3_TX;
+  static constexpr int READ_BYTES = (HJ_BYTES * (NX * SX + NB * SB) + 15) / 16 *
+                                    16;              /* cleared for each piece: what may not be read stays 0 */
+  static constexpr int      NI    = (2 * R + 3) / 4; /* words of row numbers, 4 points each */
+  static constexpr unsigned APART = 1u << 30;        /* in xbits and bbits: an end in x that wraps lies between the lane's points */
 
   const HJ3Args       &g;
-  double              *xs, *bs;
+  PetscScalar         *xs, *bs;
   HJ3Fixed            &f;
   int                  lane, warp, slot;         /* slot of plane r */
   unsigned             xbits, bbits, ibits, own; /* 2 bits a row; x: 2 more for the row outside, bit 31 for the columns outside; APART */
   long long            at;                       /* place of this thread in plane r + 1 of x and b */
   int                  far_from;                 /* from there to the row outside the tile, */
   int                  ring_from, ring_to; /* and to the point of the columns outside that this thread loads; the latter in the slot too */
-  double              *py;                 /* plane that is written next */
+  PetscScalar         *py;                 /* plane that is written next */
   const unsigned char *pi;                 /* plane whose row numbers are read next */
 
-  __device__ HJ3Block(const HJ3Args &args, double *sm, HJ3Fixed *fixed)
+  __device__ HJ3Block(const HJ3Args &args, PetscScalar *sm, HJ3Fixed *fixed)
       : g(args), xs(sm), bs(sm + NX * SX), f(*fixed), lane(threadIdx.x & 31), warp(threadIdx.x >> 5)
   {
   }
@@ -326,7 +327,7 @@ template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false>
     SetPlaces(q, s, row, r0);
     py = s.y + HJ3Place<TURNED>(s.ybox, q.x + 2 * lane, row, r0 - lag);
     pi = g.index + HJDIndex(g.sbox, q.x + 2 * lane, row, r0 + ahead);
-    for (int i = threadIdx.x; i < READ_BYTES / 16; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
+    for (int i = threadIdx.x; i < READ_BYTES / (2 * HJ_BYTES); i += 32 * NW) ((HJScalar2 *)xs)[i] = HJScalar2Of(0, 0);
     slot = FIRST - 1;
     __syncthreads();
     HJ3_UNROLL for (int i = 0; i < FIRST; i++) LoadX(r0 + i, i);
@@ -342,24 +343,24 @@ template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false>
   /* Reads plane r of x, r one more than the last time. Points that may not be read stay 0. SURE: r may be read and is no ghost */
   template <bool SURE = false> __device__ __forceinline__ void LoadX(int r, int to)
   {
-    const double  *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
-    const unsigned bits = Masks(xbits), nx = f.nx;
-    const int      second = ToSecond(bits);
-    double        *d      = xs + to * SX + (warp * R + 1) * PX + lane;
+    const PetscScalar *from = HJ3Fresh((SURE ? f.x : HJDHome(f.home.x, f.home.y, f.x, f.xghost, r)) + at);
+    const unsigned     bits = Masks(xbits), nx = f.nx;
+    const int          second = ToSecond(bits);
+    PetscScalar       *d      = xs + to * SX + (warp * R + 1) * PX + lane;
 
     if (SURE || (r >= f.zx.x && r < f.zx.y)) {
-      const double *far = HJ3Fresh(from + far_from);
+      const PetscScalar *far = HJ3Fresh(from + far_from);
 
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
+        const PetscScalar *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJCopy8If(bits & 1u << (2 * i), d + i * PX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * PX + 32, row + second);
+        HJCopyNumberIf(bits & 1u << (2 * i), d + i * PX, row);
+        HJCopyNumberIf(bits & 2u << (2 * i), d + i * PX + 32, row + second);
       }
-      HJCopy8If(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
-      HJCopy8If(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + second);
-      HJCopy8If(bits & 1u << 31, d + ring_to, from + ring_from);
+      HJCopyNumberIf(bits & 1u << (2 * R), d + (warp ? R : -1) * PX, far);
+      HJCopyNumberIf(bits & 2u << (2 * R), d + (warp ? R : -1) * PX + 32, far + second);
+      HJCopyNumberIf(bits & 1u << 31, d + ring_to, from + ring_from);
     }
     at += f.sz;
   }
@@ -367,24 +368,24 @@ template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false>
   /* Reads plane r of b, when plane r + 1 of x was the last */
   template <bool SURE = false> __device__ __forceinline__ void LoadB(int r, int to)
   {
-    const double  *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
-    const unsigned bits = Masks(bbits), nx = f.nx;
-    const int      second = ToSecond(bits);
-    double        *d      = bs + to * SB + warp * R * HJ3_TX + lane;
+    const PetscScalar *from = HJ3Fresh((SURE ? f.b : HJDHome(f.home.x, f.home.y, f.b, f.bghost, r)) + (at - 2 * f.sz));
+    const unsigned     bits = Masks(bbits), nx = f.nx;
+    const int          second = ToSecond(bits);
+    PetscScalar       *d      = bs + to * SB + warp * R * HJ3_TX + lane;
 
     if (SURE || (r >= f.zb.x && r < f.zb.y)) {
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double *row = HJ3Fresh(from + (unsigned long long)nx * i);
+        const PetscScalar *row = HJ3Fresh(from + (unsigned long long)nx * i);
 
-        HJCopy8If(bits & 1u << (2 * i), d + i * HJ3_TX, row);
-        HJCopy8If(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + second);
+        HJCopyNumberIf(bits & 1u << (2 * i), d + i * HJ3_TX, row);
+        HJCopyNumberIf(bits & 2u << (2 * i), d + i * HJ3_TX + 32, row + second);
       }
     }
   }
 
   /* The copies of what has been written to q in plane r */
-  __device__ __forceinline__ void Copy(int r, double *q, double v) const
+  __device__ __forceinline__ void Copy(int r, PetscScalar *q, PetscScalar v) const
   {
     if (r < f.copy_lo) q[f.copy[0]] = v;
     if (r >= f.copy_hi) q[f.copy[1]] = v;
@@ -413,15 +414,15 @@ template <int R, int NW, int NX, int NB, bool WRAP = false, bool TURNED = false>
     return q >= max(f.dlo, f.z0 - Margin(j)) && q < min(f.dhi, f.z1 + Margin(j));
   }
 
-  static __device__ __forceinline__ double2 Load2(const double *q) { return *(const double2 *)q; }
+  static __device__ __forceinline__ HJScalar2 Load2(const PetscScalar *q) { return *(const HJScalar2 *)q; }
 
   /* This lane's points of row i in the plane that came back planes before r, and the points outside the tile beside row i */
-  __device__ __forceinline__ const double *X(int back) const
+  __device__ __forceinline__ const PetscScalar *X(int back) const
   {
     return xs + (slot < back ? slot + NX - back : slot - back) * SX + (warp * R + 1) * PX;
   }
-  __device__ __forceinline__ double2 XRow(int back, int i) const { return Load2(X(back) + i * PX + 2 * lane); }
-  __device__ __forceinline__ double  XRing(int back, int i) const { return X(back)[i * PX + HJ3_TX + (lane == 31)]; }
+  __device__ __forceinline__ HJScalar2   XRow(int back, int i) const { return Load2(X(back) + i * PX + 2 * lane); }
+  __device__ __forceinline__ PetscScalar XRing(int back, int i) const { return X(back)[i * PX + HJ3_TX + (lane == 31)]; }
 
   __device__ __forceinline__ int NextSlot() const { return slot + 1 == NX ? 0 : slot + 1; }
 

@@ -11,35 +11,35 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
   typedef HJ3Block<1, NW, 3, 0> Base; /* slots of x: landing, newest, one with neighbours */
   using Base::g, Base::f, Base::xs, Base::slot, Base::lane, Base::warp, Base::py, Base::PX;
   static constexpr int PE = HJ3_TX + 2, SE = (NW + 2) * PE; /* a plane of the residual with zeros around */
-  static constexpr int BYTES = Base::READ_BYTES + 2 * 8 * SE + sizeof(HJ3Fixed);
+  static constexpr int BYTES = Base::READ_BYTES + 2 * HJ_BYTES * SE + sizeof(HJ3Fixed);
 
-  double   *es;
-  unsigned  in, out, read;       /* a bit for each of the two points: has a residual, is written, has coefficients that may be read */
-  long long bat, cat;            /* this lane's place in b and the coefficients, in the plane that is read next */
-  int       ni;                  /* row length of the coefficients */
-  int2      zc;                  /* planes of them that may be read */
-  double    k[2][7], b[2];       /* coefficients of plane r - 1, inverse diagonal last, and b */
-  double    C[2][6];             /* of plane r - 2, times the inverse diagonal */
-  double    x1[2], r1[2], r2[2]; /* x of plane r - 2, residual of r - 2 and r - 3 */
+  PetscScalar *es;
+  unsigned     in, out, read;       /* a bit for each of the two points: has a residual, is written, has coefficients that may be read */
+  long long    bat, cat;            /* this lane's place in b and the coefficients, in the plane that is read next */
+  int          ni;                  /* row length of the coefficients */
+  int2         zc;                  /* planes of them that may be read */
+  PetscScalar  k[2][7], b[2];       /* coefficients of plane r - 1, inverse diagonal last, and b */
+  PetscScalar  C[2][6];             /* of plane r - 2, times the inverse diagonal */
+  PetscScalar  x1[2], r1[2], r2[2]; /* x of plane r - 2, residual of r - 2 and r - 3 */
 
-  __device__ HJ3ArraysBlock(const HJ3Args &args, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SE)), es(sm + Base::READ_BYTES / 8)
+  __device__ HJ3ArraysBlock(const HJ3Args &args, PetscScalar *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / HJ_BYTES + 2 * SE)), es(sm + Base::READ_BYTES / HJ_BYTES)
   {
   }
 
   /* Plane r of b and coefficients, r one more than the last time; the symmetric coefficient below came with the plane before */
   __device__ __forceinline__ void LoadCoefficients(int r)
   {
-    const bool    there = HJ3In(zc, r), bthere = HJ3In(f.zb, r);
-    const double *bp = HJDHome(f.home.x, f.home.y, f.b, f.bghost, r) + bat;
+    const bool         there = HJ3In(zc, r), bthere = HJ3In(f.zb, r);
+    const PetscScalar *bp = HJDHome(f.home.x, f.home.y, f.b, f.bghost, r) + bat;
 
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      const bool      now = there && (read >> v & 1);
-      const long long at  = cat + 32 * v;
-      const double    up  = k[v][5];
+      const bool        now = there && (read >> v & 1);
+      const long long   at  = cat + 32 * v;
+      const PetscScalar up  = k[v][5];
 
-      b[v]                                           = bthere && (in >> v & 1) ? bp[32 * v] : 0.;
+      b[v]                                           = bthere && (in >> v & 1) ? bp[32 * v] : HJ_ZERO;
       HJ3_UNROLL for (int a = 0; a < 7; a++) k[v][a] = 0;
       if (SYM) k[v][4] = up;
       if (!now) continue;
@@ -75,7 +75,7 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
     py  = s.y + HJDIndex(s.ybox, c, row, r0 - 1);
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      k[v][5] = SYM && HJ3In(zc, r0 - 1) && (read >> v & 1) ? g.value[5][cat - f.si + 32 * v] : 0.;
+      k[v][5] = SYM && HJ3In(zc, r0 - 1) && (read >> v & 1) ? g.value[5][cat - f.si + 32 * v] : HJ_ZERO;
       x1[v] = r1[v] = r2[v]                          = 0;
       HJ3_UNROLL for (int a = 0; a < 6; a++) C[v][a] = 0;
     }
@@ -88,11 +88,11 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
   }
 
   /* The residual of this lane's point in plane r - 1, where it and its neighbours have come; x: the point itself */
-  __device__ __forceinline__ double Residual(int r, int v, double &x) const
+  __device__ __forceinline__ PetscScalar Residual(int r, int v, PetscScalar &x) const
   {
-    const double *mid = this->X(1), *newest = this->X(0);
-    const int     c = lane + 32 * v;
-    double        t = b[v];
+    const PetscScalar *mid = this->X(1), *newest = this->X(0);
+    const int          c = lane + 32 * v;
+    PetscScalar        t = b[v];
 
     x = mid[c];
     t = fma(-k[v][0], mid[c ? c - 1 : HJ3_TX], t);
@@ -100,24 +100,24 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
     t = fma(-k[v][2], mid[c - PX], t);
     t = fma(-k[v][3], mid[c + PX], t);
     t = fma(-k[v][4], x1[v], t);
-    t = fma(-k[v][5], r < f.zx.y ? newest[c] : 0., t);
+    t = fma(-k[v][5], r < f.zx.y ? newest[c] : HJ_ZERO, t);
     t = fma(k[v][6], t, -x);
-    return (in >> v & 1) && this->Active(0, r - 1) ? t : 0.;
+    return (in >> v & 1) && this->Active(0, r - 1) ? t : HJ_ZERO;
   }
 
   /* Plane r of x has arrived: residual of plane r - 1, y of plane r - 2. y = x + (w0 + w1) r - w0 w1 T r */
   __device__ __forceinline__ void Step(int r)
   {
-    const double  sum = g.w[0] + g.w[1], product = g.w[0] * g.w[1];
-    double       *e      = es + (r & 1) * SE + (warp + 1) * PE + 1 + lane;
-    const double *before = es + (~r & 1) * SE + (warp + 1) * PE + 1 + lane;
-    const bool    writes = r - 2 >= f.z0 && r - 2 < f.z1;
+    const PetscScalar  sum = g.w[0] + g.w[1], product = g.w[0] * g.w[1];
+    PetscScalar       *e      = es + (r & 1) * SE + (warp + 1) * PE + 1 + lane;
+    const PetscScalar *before = es + (~r & 1) * SE + (warp + 1) * PE + 1 + lane;
+    const bool         writes = r - 2 >= f.z0 && r - 2 < f.z1;
 
     this->LoadX(r + 1, this->NextSlot());
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      const double *m = before + 32 * v;
-      double        x, o, t = r1[v];
+      const PetscScalar *m = before + 32 * v;
+      PetscScalar        x, o, t = r1[v];
 
       t = fma(C[v][0], m[-1], t);
       t = fma(C[v][1], m[1], t);
@@ -127,7 +127,7 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
       o = Residual(r, v, x);
       t = fma(C[v][5], o, t);
       if (writes && (out >> v & 1)) {
-        const double y = fma(-product, t, fma(sum, r1[v], x1[v]));
+        const PetscScalar y = fma(-product, t, fma(sum, r1[v], x1[v]));
 
         py[32 * v] = y;
         this->Copy(r - 2, py + 32 * v, y);
@@ -148,8 +148,8 @@ template <int NW, bool SYM> struct HJ3ArraysBlock : HJ3Block<1, NW, 3, 0> {
 
 template <int NW, bool SYM> static __global__ void __launch_bounds__(32 * NW, 1) HJ3Arrays_Kernel(const __grid_constant__ HJ3Args g)
 {
-  extern __shared__ __align__(16) double sm[];
-  HJ3ArraysBlock<NW, SYM>                block(g, sm);
+  extern __shared__ __align__(16) PetscScalar sm[];
+  HJ3ArraysBlock<NW, SYM>                     block(g, sm);
 
   for (int i = g.first[blockIdx.x]; i < g.first[blockIdx.x + 1]; i++) {
     const HJ3Piece q = g.piece[i];

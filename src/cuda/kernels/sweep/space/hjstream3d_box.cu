@@ -11,16 +11,17 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   using Base::g, Base::f, Base::bs, Base::slot, Base::lane, Base::warp, Base::own, Base::py, Base::SB, Base::NI, Base::TY, Base::Load2,
     Base::XRow;
   static constexpr int SF    = (TY + 2) * HJ3_TX; /* one plane of f_1, with rows of zeros around */
-  static constexpr int BYTES = Base::READ_BYTES + 16 * SF + sizeof(HJ3Fixed);
+  static constexpr int BYTES = Base::READ_BYTES + 2 * HJ_BYTES * SF + sizeof(HJ3Fixed);
   static constexpr int ROW   = 29; /* doubles of a row of the table: odd, so that rows lie in different banks */
 
-  double       *fs;
-  const double *tab;
-  double        sum[2][2][R][2]; /* level; plane before, plane itself */
-  unsigned      ix[5][NI];       /* rows of planes r + 1 ... r - 3 */
+  PetscScalar       *fs;
+  const PetscScalar *tab;
+  PetscScalar        sum[2][2][R][2]; /* level; plane before, plane itself */
+  unsigned           ix[5][NI];       /* rows of planes r + 1 ... r - 3 */
 
-  __device__ HJ3BoxBlock(const HJ3Args &args, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / 8 + 2 * SF)), fs(sm + Base::READ_BYTES / 8), tab(sm + BYTES / 8)
+  __device__ HJ3BoxBlock(const HJ3Args &args, PetscScalar *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + Base::READ_BYTES / HJ_BYTES + 2 * SF)), fs(sm + Base::READ_BYTES / HJ_BYTES),
+        tab(sm + BYTES / HJ_BYTES)
   {
   }
 
@@ -37,19 +38,19 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
     return r0;
   }
 
-  __device__ __forceinline__ double *F(int z, int i) const { return fs + z * SF + (warp * R + 1 + i) * HJ3_TX + 2 * lane; }
+  __device__ __forceinline__ PetscScalar *F(int z, int i) const { return fs + z * SF + (warp * R + 1 + i) * HJ3_TX + 2 * lane; }
 
   /* West, own two and east point of row i of the plane that level j takes in */
-  __device__ __forceinline__ void Row4(int j, int z, bool there, int i, double v[4]) const
+  __device__ __forceinline__ void Row4(int j, int z, bool there, int i, PetscScalar v[4]) const
   {
-    double2 m    = make_double2(0, 0);
-    double  ring = 0;
+    HJScalar2   m    = HJScalar2Of(0, 0);
+    PetscScalar ring = 0;
 
     if (there) {
       m = j ? Load2(F(z, i)) : XRow(0, i);
       if (j == 0) ring = this->XRing(0, i);
     }
-    const double2 side = HJ3Beside(m, ring, ring);
+    const HJScalar2 side = HJ3Beside(m, ring, ring);
 
     v[0] = side.x;
     v[1] = m.x;
@@ -58,12 +59,12 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   }
 
   /* Coefficient of the table for a point at step's plane r + 1 - back */
-  __device__ __forceinline__ const double *Table(int back, int i, int v) const { return tab + ROW * Base::RowOf(ix[back], i, v); }
+  __device__ __forceinline__ const PetscScalar *Table(int back, int i, int v) const { return tab + ROW * Base::RowOf(ix[back], i, v); }
 
   /* Takes in one plane; first: sums of the plane before, complete */
-  __device__ __forceinline__ void Level(int j, int z, bool there, double out[R][2])
+  __device__ __forceinline__ void Level(int j, int z, bool there, PetscScalar out[R][2])
   {
-    double row[3][4];
+    PetscScalar row[3][4];
 
     Row4(j, z, there, -1, row[0]);
     Row4(j, z, there, 0, row[1]);
@@ -72,11 +73,11 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
       Row4(j, z, there, i + 1, row[(i + 2) % 3]);
       HJ3_UNROLL for (int v = 0; v < 2; v++)
       {
-        double t[3] = {sum[j][0][i][v], sum[j][1][i][v], 0};
+        PetscScalar t[3] = {sum[j][0][i][v], sum[j][1][i][v], 0};
 
         HJ3_UNROLL for (int s = 0; s < 3; s++)
         {
-          const double *c = Table((j ? 2 : 0) + 2 - s, i, v) + 9 * (2 - s);
+          const PetscScalar *c = Table((j ? 2 : 0) + 2 - s, i, v) + 9 * (2 - s);
 
           HJ3_UNROLL for (int o = 0; o < 9; o++) t[s] = fma(c[o], row[(i + o / 3) % 3][v + o % 3], t[s]);
         }
@@ -90,41 +91,41 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
   /* f_1 of plane r - 1, for the next step */
   __device__ __forceinline__ void First(int z, int r)
   {
-    const bool active = this->Active(0, r - 1);
-    double     t[R][2];
+    const bool  active = this->Active(0, r - 1);
+    PetscScalar t[R][2];
 
     Level(0, z, r >= f.zx.x && r < f.zx.y, t);
     HJ3_UNROLL for (int i = 0; i < R; i++)
     {
-      double2 o = make_double2(0, 0);
+      HJScalar2 o = HJScalar2Of(0, 0);
 
       if (active) {
-        const double2 b = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
+        const HJScalar2 b = Load2(bs + (z ^ 1) * SB + (warp * R + i) * HJ3_TX + 2 * lane);
 
         o.x = fma(Table(2, i, 0)[27], b.x, -t[i][0]);
         o.y = fma(Table(2, i, 1)[27], b.y, -t[i][1]);
       }
-      *(double2 *)F(z ^ 1, i) = o;
+      *(HJScalar2 *)F(z ^ 1, i) = o;
     }
   }
 
   /* y of plane r - 3 from f_1 of plane r - 2 */
   __device__ __forceinline__ void Second(int z, int r)
   {
-    const bool   write = r - 3 >= f.z0 && r - 3 < f.z1;
-    const double w01 = g.w[0] * g.w[1], w = g.w[0] + g.w[1];
-    double       t[R][2];
+    const bool        write = r - 3 >= f.z0 && r - 3 < f.z1;
+    const PetscScalar w01 = g.w[0] * g.w[1], w = g.w[0] + g.w[1];
+    PetscScalar       t[R][2];
 
     if (r - 1 >= f.z0 && r - 3 < f.z1) {
       Level(1, z, true, t);
       HJ3_UNROLL for (int i = 0; i < R; i++)
       {
-        const double2 x = XRow(2, i), m = Load2(F(z, i));
+        const HJScalar2 x = XRow(2, i), m = Load2(F(z, i));
 
         HJ3_UNROLL for (int v = 0; v < 2; v++)
         {
           if (write && (own >> (2 * i + v) & 1)) {
-            const double o = share[i][v] - w01 * t[i][v];
+            const PetscScalar o = share[i][v] - w01 * t[i][v];
 
             py[(long long)i * f.ny + v] = o;
             this->Copy(r - 3, py + (long long)i * f.ny + v, o);
@@ -157,30 +158,30 @@ template <int R, int NW> struct HJ3BoxBlock : HJ3Block<R, NW, 4, 2> {
     __syncthreads();
   }
 
-  double share[R][2]; /* y's share of x and f_1 */
+  PetscScalar share[R][2]; /* y's share of x and f_1 */
 };
 
-static __device__ void HJ3BoxTableLoad(double *tab, const HJ3Args &g, int width)
+static __device__ void HJ3BoxTableLoad(PetscScalar *tab, const HJ3Args &g, int width)
 {
   for (int i = threadIdx.x; i < width * (g.nrows + 1); i += blockDim.x) {
     const int r = i / width, o = i % width;
 
-    tab[i] = r == g.nrows ? (double)(o == 13)
+    tab[i] = r == g.nrows ? (PetscScalar)(o == 13)
              : o < 27     ? g.rows[27 * r + (o == 13  ? 0
                                              : o < 13 ? o + 1
                                                       : o)]
              : o == 27    ? g.dinv_rows[r]
-                          : 0.;
+                          : HJ_ZERO;
   }
 }
 
 template <int R, int NW> static __global__ void __launch_bounds__(32 * NW, 1) HJ3BoxTable_Kernel(const __grid_constant__ HJ3Args g)
 {
   typedef HJ3BoxBlock<R, NW> Block;
-  extern __shared__ __align__(16) double sm[];
-  Block                                  k(g, sm);
+  extern __shared__ __align__(16) PetscScalar sm[];
+  Block                                       k(g, sm);
 
-  HJ3BoxTableLoad(const_cast<double *>(k.tab), g, Block::ROW);
+  HJ3BoxTableLoad(const_cast<PetscScalar *>(k.tab), g, Block::ROW);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) {
     const HJ3Piece q = g.piece[c];
 
@@ -191,7 +192,7 @@ template <int R, int NW> static __global__ void __launch_bounds__(32 * NW, 1) HJ
 template <int R, int NW> static cudaError_t HJ3BoxTableLaunch(cudaStream_t stream, int blocks, const HJ3Args *g, const void *)
 {
   typedef HJ3BoxBlock<R, NW> Block;
-  const int                  bytes = Block::BYTES + 8 * Block::ROW * (g->nrows + 1);
+  const int                  bytes = Block::BYTES + HJ_BYTES * Block::ROW * (g->nrows + 1);
   const cudaError_t          e     = cudaFuncSetAttribute(HJ3BoxTable_Kernel<R, NW>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 
   if (e != cudaSuccess) return e;
@@ -201,7 +202,7 @@ template <int R, int NW> static cudaError_t HJ3BoxTableLaunch(cudaStream_t strea
 
 #define HJ3_BOX_TABLE_KERNEL(R, NW)                                                                                                        \
   {                                                                                                                                        \
-    HJ3BoxBlock<R, NW>::TY, 3, HJ3BoxBlock<R, NW>::BYTES, HJ3BoxTableLaunch<R, NW>, NULL, 0, 0, NULL, 8 * HJ3BoxBlock<R, NW>::ROW          \
+    HJ3BoxBlock<R, NW>::TY, 3, HJ3BoxBlock<R, NW>::BYTES, HJ3BoxTableLaunch<R, NW>, NULL, 0, 0, NULL, HJ_BYTES *HJ3BoxBlock<R, NW>::ROW    \
   }
 
 const HJ3Kernel HJ3KernelBoxTable     = HJ3_BOX_TABLE_KERNEL(4, 8);

@@ -7,11 +7,11 @@
 #include "hjstream3d_march.cuh"
 
 /* Once, where it is called */
-static __device__ __forceinline__ double HJ3Load(const double *src)
+static __device__ __forceinline__ PetscScalar HJ3Load(const PetscScalar *src)
 {
-  double v;
+  PetscScalar v;
 
-  asm volatile("ld.global.f64 %0, [%1];" : "=d"(v) : "l"(src));
+  asm volatile("ld.global." HJ_PTX " %0, [%1];" : "=" HJ_PTX_REG(v) : "l"(src));
   return v;
 }
 
@@ -26,13 +26,13 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3Bo
 
   const HJ3Box &p;
   bool          inner; /* all lanes read all rows, and so all are in the domain; b of the outer columns is then read, and not used, too */
-  double        x[ROWS], b[MID];
-  double        sum[2][2][MID]; /* level; the plane that lacks the newest one's share alone, the one after */
+  PetscScalar   x[ROWS], b[MID];
+  PetscScalar   sum[2][2][MID]; /* level; the plane that lacks the newest one's share alone, the one after */
 
   __device__ HJ3BoxWarp(const HJ3Args &args, const HJ3Box &box) : Base(args), p(box) {}
 
   /* A plane's rows from the given place on, those with a bit; all: every lane has all bits. first: of x, which the first row lies beside */
-  template <int N> __device__ __forceinline__ void Fetch(double (&to)[N], const double *from, unsigned bits, bool all, int first)
+  template <int N> __device__ __forceinline__ void Fetch(PetscScalar (&to)[N], const PetscScalar *from, unsigned bits, bool all, int first)
   {
     const int split = this->Split();
 
@@ -64,9 +64,9 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3Bo
   }
 
   /* What a row's values give: west, own and east one; MIRROR: both neighbours together, own one */
-  static __device__ __forceinline__ void Spread(double v, double (&to)[3])
+  static __device__ __forceinline__ void Spread(PetscScalar v, PetscScalar (&to)[3])
   {
-    const double lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
+    const PetscScalar lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
 
     to[0] = MIRROR ? lo + hi : lo;
     to[1] = v;
@@ -77,14 +77,14 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3Bo
      Row i of level j takes in the rows around it of one plane, the last of which is v[last]; start: of the plane after. Returns the
      complete sum of the plane before
   */
-  __device__ __forceinline__ double Take(int j, int i, const double (&v)[3][3], int last, double start)
+  __device__ __forceinline__ PetscScalar Take(int j, int i, const PetscScalar (&v)[3][3], int last, PetscScalar start)
   {
-    const double *c    = p.c[j];
-    double        done = sum[j][0][i], same = sum[j][1][i], after = MIRROR ? 0 : start;
+    const PetscScalar *c    = p.c[j];
+    PetscScalar        done = sum[j][0][i], same = sum[j][1][i], after = MIRROR ? 0 : start;
 
     HJ3_UNROLL for (int k = 0; k < 3; k++) HJ3_UNROLL for (int o = 0; o < (MIRROR ? 2 : 3); o++)
     {
-      const double f = v[(last + 1 + k) % 3][o];
+      const PetscScalar f = v[(last + 1 + k) % 3][o];
 
       after = fma(c[3 * k + o], f, after);
       same  = fma(c[9 + 3 * k + o], f, same);
@@ -96,10 +96,10 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3Bo
   }
 
   /* Plane r of x makes plane r - 1 of level 0 */
-  __device__ __forceinline__ void First(int r, double (&f)[MID])
+  __device__ __forceinline__ void First(int r, PetscScalar (&f)[MID])
   {
     const unsigned live = r > this->dlo && r <= this->dhi ? this->inside : 0;
-    double         v[3][3];
+    PetscScalar    v[3][3];
 
     HJ3_UNROLL for (int i = 0; i < ROWS; i++)
     {
@@ -108,26 +108,26 @@ template <int R, int NX, int NY, bool MIRROR, bool ZERO, bool WRAP> struct HJ3Bo
       f[i - 2] = Take(0, i - 2, v, i, 0.);
     }
     if (inner && live) return;
-    HJ3_UNROLL for (int i = 0; i < MID; i++) f[i] = live & 1u << i ? f[i] : 0.;
+    HJ3_UNROLL for (int i = 0; i < MID; i++) f[i] = live & 1u << i ? f[i] : HJ_ZERO;
   }
 
   /* Plane r - 1 of level 0 makes plane r - 2 of y */
-  __device__ __forceinline__ void Second(int r, const double (&f)[MID])
+  __device__ __forceinline__ void Second(int r, const PetscScalar (&f)[MID])
   {
     const unsigned write = HJ3In(make_int2(z0, z1), r - 2) ? own : 0;
-    double         v[3][3];
+    PetscScalar    v[3][3];
 
     HJ3_UNROLL for (int i = 0; i < MID; i++)
     {
       Spread(f[i], v[i % 3]);
       if (i < 2) continue;
-      HJ3StoreIf(write & 1u << (i - 2), this->py + (unsigned long long)this->ny * (i - 2), Take(1, i - 2, v, i, ZERO ? 0. : x[i]));
+      HJ3StoreIf(write & 1u << (i - 2), this->py + (unsigned long long)this->ny * (i - 2), Take(1, i - 2, v, i, ZERO ? HJ_ZERO : x[i]));
     }
   }
 
   __device__ __forceinline__ void Step(const HJDSweep &s, int r)
   {
-    double f[MID];
+    PetscScalar f[MID];
 
     HJ3_UNROLL for (int i = 0; i < MID; i++)
     {

@@ -8,12 +8,13 @@
 #include "hjstream3d.cuh"
 
 /* What src points to, or 0 where bit is 0 */
-static __device__ __forceinline__ double HJ3LoadIf(unsigned bit, const double *src)
+static __device__ __forceinline__ PetscScalar HJ3LoadIf(unsigned bit, const PetscScalar *src)
 {
-  double v;
+  PetscScalar v;
 
-  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.f64 %0, [%2];\n\t}"
-               : "=d"(v)
+  asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\tmov." HJ_PTX " %0, " HJ_PTX_ZERO ";\n\t@p ld.global." HJ_PTX
+               " %0, [%2];\n\t}"
+               : "=" HJ_PTX_REG(v)
                : "r"(bit), "l"(src));
   return v;
 }
@@ -30,7 +31,7 @@ template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
   int2           zx, zb;     /* planes of x and b that may be read */
   unsigned       nx, ny;     /* row lengths of box, ybox */
   long long      at, sz, sy; /* this lane's place in the first row of the plane of x that is read next; plane strides of box, ybox */
-  double        *py;         /* and in y, in the plane that is written next */
+  PetscScalar   *py;         /* and in y, in the plane that is written next */
 
   __device__ HJ3March(const HJ3Args &args) : g(args) {}
 
@@ -76,7 +77,7 @@ template <int L, int R, int NX, int NY, bool WRAP> struct HJ3March {
   {
 #pragma unroll 1
     for (int i = 0; i < 2 * R; i++) {
-      const double *from = py + (unsigned long long)ny * (i >> 1);
+      const PetscScalar *from = py + (unsigned long long)ny * (i >> 1);
 
       if (own & 1u << (i >> 1) && (i & 1 ? r >= s.copy_hi : r < s.copy_lo)) s.copy[i & 1][from - s.y] = *from;
     }

@@ -122,7 +122,7 @@ static PetscErrorCode HJ3PairLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJ
   for (int i = 0; i < pass->nsweeps; i++, l++) {
     const HJLaunch how = {dim3(l->n[0], l->n[1], l->n[2]),
                           dim3((l->bx * l->by + 31) / 32 * 32),
-                          k->planes * sizeof(double) * (l->bx + 2) * (l->by + 2),
+                          k->planes * sizeof(PetscScalar) * (l->bx + 2) * (l->by + 2),
                           stream,
                           0,
                           cuda->device.cc >= 90};

@@ -19,13 +19,13 @@ typedef struct {
 } HJ3PairLayout;
 
 typedef struct {
-  const double *x, *b, *dinv;             /* at write's first point; x NULL: zero guess */
-  const double *value[HJD_MAX_NEIGHBORS]; /* of the offset, also where it is stored as that of the opposite one */
-  double       *y, w[3];
-  HJDBox        write, domain;
-  HJ3PairLayout lay;
-  int           nx, cx, ny; /* row lengths of x and b, of coefficients, of y */
-  long long     nxy, cxy, nyxy;
+  const PetscScalar *x, *b, *dinv;             /* at write's first point; x NULL: zero guess */
+  const PetscScalar *value[HJD_MAX_NEIGHBORS]; /* of the offset, also where it is stored as that of the opposite one */
+  PetscScalar       *y, w[3];
+  HJDBox             write, domain;
+  HJ3PairLayout      lay;
+  int                nx, cx, ny; /* row lengths of x and b, of coefficients, of y */
+  long long          nxy, cxy, nyxy;
 } HJ3PairArgs;
 
 /* [symmetric][zero guess], and what they take: planes of tile and ring in shared memory, threads of a block, at most, and blocks of a
@@ -73,7 +73,7 @@ static __device__ __forceinline__ bool HJ3PairInside(const HJ3PairArgs &p, int i
   return i >= p.domain.lo[0] && i < p.domain.hi[0] && j >= p.domain.lo[1] && j < p.domain.hi[1];
 }
 
-static __device__ __forceinline__ void HJ3PairPrefetch(const double *p)
+static __device__ __forceinline__ void HJ3PairPrefetch(const PetscScalar *p)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }

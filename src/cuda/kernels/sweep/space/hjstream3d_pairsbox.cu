@@ -8,16 +8,16 @@
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(const __grid_constant__ HJ3PairArgs p)
 {
-  extern __shared__ double s_f[]; /* three planes of the first subiteration's results, with a ring of zeros */
-  const HJ3PairPlace       t  = HJ3PairLocate<1>(p);
-  const int                oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2], px = t.px, plane = t.plane;
-  double *const            f  = s_f + t.at;
-  const double            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
-  double                  *yp   = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi; /* of the plane before */
-  long long                at   = ok * p.cxy + (long long)oj * p.cx + oi;
-  unsigned                 in   = 0;
-  int                      slot = 0;
-  double                   v[3][9], up[9], sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0;
+  extern __shared__ PetscScalar s_f[]; /* three planes of the first subiteration's results, with a ring of zeros */
+  const HJ3PairPlace            t  = HJ3PairLocate<1>(p);
+  const int                     oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2], px = t.px, plane = t.plane;
+  PetscScalar *const            f  = s_f + t.at;
+  const PetscScalar            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
+  PetscScalar                  *yp   = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi; /* of the plane before */
+  long long                     at   = ok * p.cxy + (long long)oj * p.cx + oi;
+  unsigned                      in   = 0;
+  int                           slot = 0;
+  PetscScalar                   v[3][9], up[9], sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0;
 
   for (int q = threadIdx.x; q < 3 * plane; q += blockDim.x) s_f[q] = 0.0;
 #pragma unroll
@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
   }
 #pragma unroll 3
   for (int r = t.r0; r <= t.k1; r++) {
-    const bool there = r < p.domain.hi[2];
-    double     c[26], g[9], now = 0.0, dinv = 0.0, b = 0.0;
+    const bool  there = r < p.domain.hi[2];
+    PetscScalar c[26], g[9], now = 0.0, dinv = 0.0, b = 0.0;
 
     if (there && t.active) {
       if (r + HJ3_PAIR_BOX_AHEAD < t.end && threadIdx.x % HJ3_PAIR_SECTOR == 0) {
@@ -52,12 +52,12 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
       dinv = p.dinv[at];
 #pragma unroll
       for (int q = 0; q < 9; q++)
-        v[2][q] = !ZERO && (in >> q & 1) && r + 1 < p.domain.hi[2] ? xp[p.nxy + (q / 3 - 1) * p.nx + q % 3 - 1] : 0.0;
+        v[2][q] = !ZERO && (in >> q & 1) && r + 1 < p.domain.hi[2] ? xp[p.nxy + (q / 3 - 1) * p.nx + q % 3 - 1] : HJ_ZERO;
 #pragma unroll
-      for (int o = 0; o < 26; o++) c[o] = !ZERO || t.own ? p.value[o][at] : 0.0;
+      for (int o = 0; o < 26; o++) c[o] = !ZERO || t.own ? p.value[o][at] : HJ_ZERO;
       if (ZERO) now = p.w[0] * dinv * b;
       else {
-        double a[3] = {0.0, 0.0, 0.0};
+        PetscScalar a[3] = {0.0, 0.0, 0.0};
 
 #pragma unroll
         for (int o = 0; o < 26; o++) {
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(HJ3_PAIR_BOX_THREADS, 1) HJ3PairBox_Kernel(con
     }
     __syncthreads();
     if (t.own) {
-      const double *here = f + slot * plane, *below = f + (slot ? slot - 1 : 2) * plane;
-      double        s0 = 0.0, s1 = 0.0;
+      const PetscScalar *here = f + slot * plane, *below = f + (slot ? slot - 1 : 2) * plane;
+      PetscScalar        s0 = 0.0, s1 = 0.0;
 
 #pragma unroll
       for (int q = 0; q < 9; q++) g[q] = here[(q / 3 - 1) * px + q % 3 - 1];

@@ -7,10 +7,10 @@
 
 /* What a thread reads of plane r: coefficients, b, x beside its point and x above it */
 template <bool SYM, bool ZERO> struct HJ3PairStarPlane {
-  double c[6], dinv, b, side[4], above;
+  PetscScalar c[6], dinv, b, side[4], above;
 
-  __device__ __forceinline__ void Load(const HJ3PairArgs &p, const HJ3PairPlace &t, int r, unsigned in, const double *x, const double *bp,
-                                       long long at)
+  __device__ __forceinline__ void Load(const HJ3PairArgs &p, const HJ3PairPlace &t, int r, unsigned in, const PetscScalar *x,
+                                       const PetscScalar *bp, long long at)
   {
 #pragma unroll
     for (int o = 0; o < 6; o++) c[o] = 0.0;
@@ -40,15 +40,16 @@ template <bool SYM, bool ZERO> struct HJ3PairStarPlane {
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) HJ3PairStar_Kernel(const __grid_constant__ HJ3PairArgs p)
 {
-  extern __shared__ double s_f[]; /* two planes of the first subiteration's results, with a ring of zeros */
-  const HJ3PairPlace       t  = HJ3PairLocate<1>(p);
-  const int                oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2];
-  const double            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
-  double                  *yp = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi, *f = s_f + t.at; /* y: of the plane before */
-  long long                at    = ok * p.cxy + (long long)oj * p.cx + oi;
-  unsigned                 in    = 0;
-  int                      other = t.plane;
-  double x0 = 0.0, x1 = 0.0, up = 0.0, sum = 0.0, before = 0.0, dbefore = 0.0, bbefore = 0.0; /* x at the place in planes r - 1 and r */
+  extern __shared__ PetscScalar s_f[]; /* two planes of the first subiteration's results, with a ring of zeros */
+  const HJ3PairPlace            t  = HJ3PairLocate<1>(p);
+  const int                     oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2];
+  const PetscScalar            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
+  PetscScalar                  *yp = p.y + (ok - 1) * p.nyxy + (long long)oj * p.ny + oi, *f = s_f + t.at; /* y: of the plane before */
+  long long                     at    = ok * p.cxy + (long long)oj * p.cx + oi;
+  unsigned                      in    = 0;
+  int                           other = t.plane;
+  PetscScalar                   x0 = 0.0, x1 = 0.0, up = 0.0, sum = 0.0, before = 0.0, dbefore = 0.0,
+              bbefore = 0.0; /* x at the place in planes r - 1 and r */
   HJ3PairStarPlane<SYM, ZERO> next;
 
   for (int q = threadIdx.x; q < 2 * t.plane; q += blockDim.x) s_f[q] = 0.0;
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) H
 #pragma unroll 2
   for (int r = t.r0; r <= t.k1; r++) {
     const HJ3PairStarPlane<SYM, ZERO> q   = next;
-    double                            now = 0.0;
+    PetscScalar                       now = 0.0;
 
     xp += p.nxy;
     bp += p.nxy;
@@ -76,8 +77,8 @@ __global__ void __launch_bounds__(HJ3_PAIR_STAR_THREADS, HJ3_PAIR_STAR_BLOCKS) H
     if (r < p.domain.hi[2] && t.active) {
       if (ZERO) now = p.w[0] * q.dinv * q.b;
       else {
-        const double ends = fma(q.c[4], x0, q.c[5] * q.above);
-        double       side = 0.0;
+        const PetscScalar ends = fma(q.c[4], x0, q.c[5] * q.above);
+        PetscScalar       side = 0.0;
 
 #pragma unroll
         for (int o = 0; o < 4; o++) side = fma(q.c[o], q.side[o], side);
@@ -114,18 +115,18 @@ const HJ3PairKernels HJ3PairStar = {{{(const void *)HJ3PairStar_Kernel<false, fa
 template <bool SYM, bool ZERO>
 __global__ void __launch_bounds__(HJ3_TRIPLE_THREADS, 1) HJ3TripleStar_Kernel(const __grid_constant__ HJ3PairArgs p)
 {
-  extern __shared__ double s_f[]; /* two planes of the first subiteration's results, two of the second's, with a ring of zeros */
-  const HJ3PairPlace       t  = HJ3PairLocate<2>(p);
-  const int                oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2];
-  const double            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
-  double                  *yp = p.y + (ok - 2) * p.nyxy + (long long)oj * p.ny + oi, *f = s_f + t.at; /* y: two planes before */
-  long long                at    = ok * p.cxy + (long long)oj * p.cx + oi;
-  unsigned                 in    = 0;
-  int                      other = t.plane;
+  extern __shared__ PetscScalar s_f[]; /* two planes of the first subiteration's results, two of the second's, with a ring of zeros */
+  const HJ3PairPlace            t  = HJ3PairLocate<2>(p);
+  const int                     oi = t.i - p.write.lo[0], oj = t.j - p.write.lo[1], ok = t.r0 - p.write.lo[2];
+  const PetscScalar            *xp = p.x + ok * p.nxy + (long long)oj * p.nx + oi, *bp = p.b + ok * p.nxy + (long long)oj * p.nx + oi;
+  PetscScalar                  *yp = p.y + (ok - 2) * p.nyxy + (long long)oj * p.ny + oi, *f = s_f + t.at; /* y: two planes before */
+  long long                     at    = ok * p.cxy + (long long)oj * p.cx + oi;
+  unsigned                      in    = 0;
+  int                           other = t.plane;
   /* x at the place in planes r - 1 and r. Of planes r - 1 and r - 2: what the next subiteration adds up, its coefficient above, inverse
      diagonal, b, and the value that it starts from */
-  double x0 = 0.0, x1 = 0.0, c[5] = {0.0, 0.0, 0.0, 0.0, 0.0}, sum[2] = {0.0, 0.0}, up[2] = {0.0, 0.0}, dinv[2] = {0.0, 0.0},
-         b[2] = {0.0, 0.0}, before[2] = {0.0, 0.0};
+  PetscScalar x0 = 0.0, x1 = 0.0, c[5] = {0.0, 0.0, 0.0, 0.0, 0.0}, sum[2] = {0.0, 0.0}, up[2] = {0.0, 0.0}, dinv[2] = {0.0, 0.0},
+              b[2] = {0.0, 0.0}, before[2] = {0.0, 0.0};
   HJ3PairStarPlane<SYM, ZERO> next;
 
   for (int q = threadIdx.x; q < 4 * t.plane; q += blockDim.x) s_f[q] = 0.0;
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(HJ3_TRIPLE_THREADS, 1) HJ3TripleStar_Kernel(co
 #pragma unroll 1
   for (int r = t.r0; r <= t.k1 + 1; r++) {
     const HJ3PairStarPlane<SYM, ZERO> q     = next;
-    double                            first = 0.0, s0, s1;
+    PetscScalar                       first = 0.0, s0, s1;
 
     xp += p.nxy;
     bp += p.nxy;
@@ -153,8 +154,8 @@ __global__ void __launch_bounds__(HJ3_TRIPLE_THREADS, 1) HJ3TripleStar_Kernel(co
     if (r < p.domain.hi[2] && t.active) {
       if (ZERO) first = p.w[0] * q.dinv * q.b;
       else {
-        const double ends = fma(q.c[4], x0, q.c[5] * q.above);
-        double       side = 0.0;
+        const PetscScalar ends = fma(q.c[4], x0, q.c[5] * q.above);
+        PetscScalar       side = 0.0;
 
 #pragma unroll
         for (int o = 0; o < 4; o++) side = fma(q.c[o], q.side[o], side);
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(HJ3_TRIPLE_THREADS, 1) HJ3TripleStar_Kernel(co
       }
     }
     /* outside the domain all is 0, and stays so */
-    const double second = fma(p.w[1], dinv[0] * (b[0] - fma(up[0], first, sum[0])) - before[0], before[0]);
+    const PetscScalar second = fma(p.w[1], dinv[0] * (b[0] - fma(up[0], first, sum[0])) - before[0], before[0]);
 
     if (t.own && r - 2 >= t.k0) *yp = fma(p.w[2], dinv[1] * (b[1] - fma(up[1], second, sum[1])) - before[1], before[1]);
     if (t.mine) {

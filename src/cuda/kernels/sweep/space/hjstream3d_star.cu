@@ -20,12 +20,12 @@
 */
 template <int L, int NW> struct HJ3Edges {
   static constexpr int LEVEL = (NW + 1) * 2 * HJ3_TX, SET = (L - 1) * LEVEL; /* zeros, first and last of each warp, zeros */
-  static constexpr int BYTES = 16 * SET + 16 * NW;                           /* two barriers a warp */
+  static constexpr int BYTES = 2 * HJ_BYTES * SET + 16 * NW;                 /* two barriers a warp */
 
-  double  *es; /* this lane's place in the row before the warp's first */
-  unsigned bar, beside[2], phase;
+  PetscScalar *es; /* this lane's place in the row before the warp's first */
+  unsigned     bar, beside[2], phase;
 
-  __device__ HJ3Edges(double *sm) : bar(0), beside{0, 0}, phase(0)
+  __device__ HJ3Edges(PetscScalar *sm) : bar(0), beside{0, 0}, phase(0)
   {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
 
@@ -59,14 +59,14 @@ template <int L, int NW> struct HJ3Edges {
 #endif
   }
 
-  __device__ __forceinline__ double2 Outside(int j, int z, int side) const
+  __device__ __forceinline__ HJScalar2 Outside(int j, int z, int side) const
   {
-    return *(const double2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX);
+    return *(const HJScalar2 *)(es + z * SET + (j - 1) * LEVEL + side * 3 * HJ3_TX);
   }
 
-  __device__ __forceinline__ void Put(int j, int z, bool last, double v0, double v1) const
+  __device__ __forceinline__ void Put(int j, int z, bool last, PetscScalar v0, PetscScalar v1) const
   {
-    *(double2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = make_double2(v0, v1);
+    *(HJScalar2 *)(es + z * SET + (j - 1) * LEVEL + (last ? 2 : 1) * HJ3_TX) = HJScalar2Of(v0, v1);
   }
 
   __device__ __forceinline__ void Done(int z) const
@@ -97,13 +97,13 @@ template <int R, int NW, int NB, bool WRAP, bool TURNED> struct HJ3NumberedBlock
   static constexpr int      NUMBER_BYTES = 4 * 4 * NI * 32 * NW;
   static constexpr unsigned ROWS         = (1u << R) - 1; /* a bit for each of a warp's rows of points */
 
-  unsigned     *numbers; /* this thread's row numbers of the last 4 planes, [plane % 4][NI] */
-  const double *tab;
-  unsigned      repeats; /* a bit for each of 32 planes: HJ3Args' row_scan */
-  unsigned      same;    /* R bits a plane, the newest lowest: a row of points has the numbers that it has in the plane before */
-  unsigned      flat;    /* all rows of the newest plane have the same numbers */
+  unsigned          *numbers; /* this thread's row numbers of the last 4 planes, [plane % 4][NI] */
+  const PetscScalar *tab;
+  unsigned           repeats; /* a bit for each of 32 planes: HJ3Args' row_scan */
+  unsigned           same;    /* R bits a plane, the newest lowest: a row of points has the numbers that it has in the plane before */
+  unsigned           flat;    /* all rows of the newest plane have the same numbers */
 
-  __device__ HJ3NumberedBlock(const HJ3Args &args, double *sm, HJ3Fixed *fixed, unsigned *words, const double *table)
+  __device__ HJ3NumberedBlock(const HJ3Args &args, PetscScalar *sm, HJ3Fixed *fixed, unsigned *words, const PetscScalar *table)
       : Base(args, sm, fixed), numbers(words + threadIdx.x), tab(table)
   {
   }
@@ -113,7 +113,7 @@ template <int R, int NW, int NB, bool WRAP, bool TURNED> struct HJ3NumberedBlock
   /* Of a lane's two points in row i of plane r: the lower two bytes */
   __device__ __forceinline__ unsigned Numbers(int r, int i) const { return Word(r, i / 2) >> (16 * (i & 1)) & 0xffff; }
 
-  __device__ __forceinline__ const double *RowOf(unsigned pair, int v) const { return tab + HJ3_ROW * (pair >> (8 * v) & 255); }
+  __device__ __forceinline__ const PetscScalar *RowOf(unsigned pair, int v) const { return tab + HJ3_ROW * (pair >> (8 * v) & 255); }
 
   /* Reads the numbers of plane r; a point that needs none gets the row after the last, which keeps zeros */
   __device__ __forceinline__ void ReadNumbers(int r)
@@ -199,21 +199,24 @@ template <int R, int NW, int NB, bool WRAP, bool TURNED> struct HJ3NumberedBlock
 struct HJ3OneRow {
   const HJ3Star &p;
 
-  __device__ __forceinline__ double2 Pair(int j, int, int, int o) const { return make_double2(p.c[j][o], o < 6 ? p.c[j][o + 1] : 0.); }
+  __device__ __forceinline__ HJScalar2 Pair(int j, int, int, int o) const
+  {
+    return HJScalar2Of(p.c[j][o], o < 6 ? p.c[j][o + 1] : HJ_ZERO);
+  }
 };
 
 /* Each of the two points has one row in all planes, in registers */
 struct HJ3KeptRows {
-  double c[2][8];
+  PetscScalar c[2][8];
 
-  __device__ __forceinline__ double2 Pair(int, int, int v, int o) const { return make_double2(c[v][o], c[v][o + 1]); }
+  __device__ __forceinline__ HJScalar2 Pair(int, int, int v, int o) const { return HJScalar2Of(c[v][o], c[v][o + 1]); }
 };
 
 /* Each point has a row of its own in each plane, in the table */
 template <int L> struct HJ3TableRows {
-  const double *row[L + 1][2];
+  const PetscScalar *row[L + 1][2];
 
-  __device__ __forceinline__ double2 Pair(int, int back, int v, int o) const { return *(const double2 *)(row[back][v] + o); }
+  __device__ __forceinline__ HJScalar2 Pair(int, int back, int v, int o) const { return *(const HJScalar2 *)(row[back][v] + o); }
 };
 
 /*
@@ -237,12 +240,12 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
 
   const HJ3Star &p;
   Edges          edges;
-  double         A[L][2][R][2]; /* two planes of each level */
+  PetscScalar    A[L][2][R][2]; /* two planes of each level */
   int            bslot;         /* of plane r - 1 */
 
-  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &star, double *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + FIXED_AT / 8), (unsigned *)(sm + NUMBERS_AT / 8), sm + BYTES / 8), p(star),
-        edges(sm + Base::READ_BYTES / 8)
+  __device__ HJ3StarBlock(const HJ3Args &args, const HJ3Star &star, PetscScalar *sm)
+      : Base(args, sm, (HJ3Fixed *)(sm + FIXED_AT / HJ_BYTES), (unsigned *)(sm + NUMBERS_AT / HJ_BYTES), sm + BYTES / HJ_BYTES), p(star),
+        edges(sm + Base::READ_BYTES / HJ_BYTES)
   {
   }
 
@@ -266,7 +269,7 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
       A[j][0][i][v] = A[j][1][i][v] = 0;
     HJ3_UNROLL for (int z = 0; z < 2; z++) HJ3_UNROLL for (int i = 0; i < R; i++)
     {
-      const double2 x = XRow(2 - z, i);
+      const HJScalar2 x = XRow(2 - z, i);
 
       A[0][z][i][0] = x.x;
       A[0][z][i][1] = x.y;
@@ -277,29 +280,29 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
   }
 
   /* The row above (side 0) or below the warp's, of the plane that level j holds */
-  __device__ __forceinline__ double2 Outside(int j, int z, int side) const
+  __device__ __forceinline__ HJScalar2 Outside(int j, int z, int side) const
   {
     if (j == 0) return XRow(1, side ? R : -1);
     return edges.Outside(j, z ^ 1, side);
   }
 
   /* Adds to t the sums of row i in level j over the plane itself, m, and the one before it */
-  template <class C> __device__ __forceinline__ void Sum(int j, int z, int i, const C &c, const double m[R][2], double t[2]) const
+  template <class C> __device__ __forceinline__ void Sum(int j, int z, int i, const C &c, const PetscScalar m[R][2], PetscScalar t[2]) const
   {
-    double        lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
-    const bool    inside[2] = {j == 0 || lane > 0, j == 0 || lane < 31}; /* levels above are 0 outside the tile */
-    const double2 up        = i == 0 ? Outside(j, z, 0) : make_double2(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
-    const double2 down      = i == R - 1 ? Outside(j, z, 1) : make_double2(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
+    PetscScalar     lo = __shfl_up_sync(~0u, m[i][1], 1), hi = __shfl_down_sync(~0u, m[i][0], 1);
+    const bool      inside[2] = {j == 0 || lane > 0, j == 0 || lane < 31}; /* levels above are 0 outside the tile */
+    const HJScalar2 up        = i == 0 ? Outside(j, z, 0) : HJScalar2Of(m[i ? i - 1 : 0][0], m[i ? i - 1 : 0][1]);
+    const HJScalar2 down      = i == R - 1 ? Outside(j, z, 1) : HJScalar2Of(m[i < R - 1 ? i + 1 : i][0], m[i < R - 1 ? i + 1 : i][1]);
 
     if (j == 0) {
-      const double ring = this->XRing(1, i);
+      const PetscScalar ring = this->XRing(1, i);
 
       if (lane == 0) lo = ring;
       if (lane == 31) hi = ring;
     }
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      const double2 c01 = c.Pair(j, j + 1, v, 0), c23 = c.Pair(j, j + 1, v, 2), c45 = c.Pair(j, j + 1, v, 4);
+      const HJScalar2 c01 = c.Pair(j, j + 1, v, 0), c23 = c.Pair(j, j + 1, v, 2), c45 = c.Pair(j, j + 1, v, 4);
 
       t[v] = fma(c01.x, m[i][v], t[v]);
       t[v] = fma(c23.y, v ? up.y : up.x, t[v]);
@@ -315,9 +318,9 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
   {
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      double t = L == 4 ? A[J - 2][z][i][v] : p.s[J - 2] * A[J - 2][z][i][v];
+      PetscScalar t = L == 4 ? A[J - 2][z][i][v] : p.s[J - 2] * A[J - 2][z][i][v];
 
-      t                 = fma((TABLE ? p.m[J] : 1.) * c.Pair(J, J, v, 4).y, A[J][z ^ 1][i][v], t);
+      t                 = fma((TABLE ? p.m[J] : (PetscScalar)1) * c.Pair(J, J, v, 4).y, A[J][z ^ 1][i][v], t);
       A[J][z ^ 1][i][v] = fma(p.s[J - 1], A[J - 1][z ^ 1][i][v], t);
     }
   }
@@ -335,7 +338,7 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
   }
 
   /* TABLE: what level j makes from its sum. base: what the point itself adds */
-  __device__ __forceinline__ double Weigh(int j, double sum, double base, double dinv, double b) const
+  __device__ __forceinline__ PetscScalar Weigh(int j, PetscScalar sum, PetscScalar base, PetscScalar dinv, PetscScalar b) const
   {
     if (TakesB(j)) sum = fma(-dinv, b, sum);
     return j == 1 ? -sum : fma(p.m[j], sum, base);
@@ -344,17 +347,17 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
   /* last: the last level's newest plane. FULL: as Step()'s */
   template <bool FULL, class C>
   __device__ __forceinline__ void OneRow(int z, int r, unsigned live, unsigned write, int i, unsigned ny, const C &c,
-                                         const double last[R][2])
+                                         const PetscScalar last[R][2])
   {
-    double2 b[L], x = make_double2(0, 0);
-    double  base[L][2], t[L][2], n[2];
+    HJScalar2   b[L], x = HJScalar2Of(0, 0);
+    PetscScalar base[L][2], t[L][2], n[2];
 
     if (live >> J & 1) x = XRow(0, i);
     HJ3_UNROLL for (int j = 0; j < L; j++)
     {
       const int from = L < 4 ? z ^ 1 : j == 0 ? bslot : bslot ? bslot - 1 : NB - 1;
 
-      b[j] = make_double2(0, 0);
+      b[j] = HJScalar2Of(0, 0);
       if (TakesB(j) && (!TABLE || live >> j & 1)) b[j] = Load2(bs + from * SB + (warp * R + i) * HJ3_TX + 2 * lane);
     }
     n[0] = x.x;
@@ -363,26 +366,26 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
     {
       HJ3_UNROLL for (int v = 0; v < 2; v++)
       {
-        const double before = A[J][z][i][v];
+        const PetscScalar before = A[J][z][i][v];
 
         base[j][v] = j == J ? fma(p.a[J], last[i][v], before) : A[j][z ^ 1][i][v];
-        t[j][v]    = TABLE ? 0. : j == J ? before : TakesB(j) ? p.b[j] * (v ? b[j].y : b[j].x) : 0.;
+        t[j][v]    = TABLE ? HJ_ZERO : j == J ? before : TakesB(j) ? p.b[j] * (v ? b[j].y : b[j].x) : HJ_ZERO;
       }
       Sum(j, z, i, c, j == J ? last : A[j][z ^ 1], t[j]);
     }
     Share(z, i, c);
     HJ3_UNROLL for (int j = 0; j < L; j++) HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      const double2 c67 = c.Pair(j, j + 1, v, 6);
-      const double  sum = fma(c67.x, n[v], t[j][v]);
+      const HJScalar2   c67 = c.Pair(j, j + 1, v, 6);
+      const PetscScalar sum = fma(c67.x, n[v], t[j][v]);
 
       A[j][z][i][v] = n[v];
       if (TABLE) n[v] = Weigh(j, sum, base[j][v], c67.y, v ? b[j].y : b[j].x);
-      else n[v] = j == J || live >> j & 1 ? sum : 0.;
+      else n[v] = j == J || live >> j & 1 ? sum : HJ_ZERO;
     }
     HJ3_UNROLL for (int v = 0; v < 2; v++)
     {
-      double *at = py + (unsigned long long)ny * i + v;
+      PetscScalar *at = py + (unsigned long long)ny * i + v;
 
       HJ3StoreIf(write & 1u << (2 * i + v), at, n[v]);
       if (!FULL && (write & 1u << (2 * i + v))) this->Copy(r - L, at, n[v]);
@@ -395,7 +398,7 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
 
     HJ3_UNROLL for (int v = 0; v < 2; v++) HJ3_UNROLL for (int o = 0; o < 8; o += 2)
     {
-      const double2 t = Load2(this->RowOf(pair, v) + o);
+      const HJScalar2 t = Load2(this->RowOf(pair, v) + o);
 
       kept.c[v][o]     = t.x;
       kept.c[v][o + 1] = t.y;
@@ -413,7 +416,7 @@ struct HJ3StarBlock : HJ3NumberedBlock<R, NW,
     const int      next = this->NextSlot(), bnext = bslot + 1 == NB ? 0 : bslot + 1;
     const bool     writes = (FULL && !TABLE) || (r - L >= f.z0 && (FULL || r - L < f.z1));
     const unsigned live = FULL ? ~0u : Live(r), write = writes ? this->Masks(own) : 0, ny = f.ny;
-    double         last[R][2];
+    PetscScalar    last[R][2];
     HJ3KeptRows    kept;
 
     edges.Wait(z ^ 1);
@@ -506,10 +509,10 @@ static PetscErrorCode HJ3StarScan(cudaStream_t stream, int pieces, const HJ3Args
 template <int L, int R, int NW, bool ZERO, bool TABLE, bool WRAP, bool TURNED>
 static __global__ void __launch_bounds__(32 * NW, 1) HJ3Star_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double            sm[];
+  extern __shared__ __align__(16) PetscScalar       sm[];
   HJ3StarBlock<L, R, NW, ZERO, TABLE, WRAP, TURNED> k(g, p, sm);
 
-  if (TABLE) HJ3TableLoad(const_cast<double *>(k.tab), g);
+  if (TABLE) HJ3TableLoad(const_cast<PetscScalar *>(k.tab), g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) k.Run(c);
 }
 

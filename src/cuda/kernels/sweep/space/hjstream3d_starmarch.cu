@@ -42,16 +42,16 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   static constexpr int WARPS = NX * NY;
 
   const HJ3Star &p;
-  double         x[2][ROWS], b[TABLE ? 1 : 2][MID], sum[L][MID], before[L][MID]; /* x, b: planes by turns */
+  PetscScalar    x[2][ROWS], b[TABLE ? 1 : 2][MID], sum[L][MID], before[L][MID]; /* x, b: planes by turns */
   /* TABLE alone; for places see Places() */
-  const double *tab;
-  const int    *place;                 /* place of the plane after the next */
-  unsigned      number[L + 1][WORDS];  /* row numbers of the last planes, the newest first, a byte each */
-  unsigned      fresh[WORDS];          /* row numbers of the plane that is being read */
-  unsigned      mixed;                 /* a bit for each plane, the newest lowest: it has other rows than HJ3Star's */
-  int           place_now, place_next; /* of the plane that is being read, and of the one after */
+  const PetscScalar *tab;
+  const int         *place;                 /* place of the plane after the next */
+  unsigned           number[L + 1][WORDS];  /* row numbers of the last planes, the newest first, a byte each */
+  unsigned           fresh[WORDS];          /* row numbers of the plane that is being read */
+  unsigned           mixed;                 /* a bit for each plane, the newest lowest: it has other rows than HJ3Star's */
+  int                place_now, place_next; /* of the plane that is being read, and of the one after */
 
-  __device__ HJ3StarMarch(const HJ3Args &args, const HJ3Star &star, const double *table) : Base(args), p(star), tab(table) {}
+  __device__ HJ3StarMarch(const HJ3Args &args, const HJ3Star &star, const PetscScalar *table) : Base(args), p(star), tab(table) {}
 
   __device__ void Start(const HJ3Piece &q, const HJDSweep &s)
   {
@@ -127,7 +127,7 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   }
 
   /* The table's row for this lane's point in row i of b, of the plane that came back planes before the newest */
-  __device__ __forceinline__ const double *RowOf(int back, int i) const
+  __device__ __forceinline__ const PetscScalar *RowOf(int back, int i) const
   {
     const int at = i + ZERO;
 
@@ -153,10 +153,10 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   /* Reads plane r of x and b, r one more than the last time. With TABLE b is one plane behind */
   __device__ __forceinline__ void Fetch(const HJDSweep &s, int to, int r)
   {
-    const unsigned xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(Base::nx);
-    const double  *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
-                 *pb  = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
-    const int split   = this->Split() ? this->Split() : ROWS;
+    const unsigned     xnow = HJ3In(zx, r) ? xbits : 0, bnow = HJ3In(zb, r - TABLE) ? bbits : 0, nx = Length(Base::nx);
+    const PetscScalar *px = HJDHome(s, ZERO ? s.b : s.x, ZERO ? s.bghost : s.xghost, r) + at,
+                      *pb = HJDHome(s, s.b, s.bghost, r - TABLE) + at + nx - (TABLE ? sz : 0);
+    const int split       = this->Split() ? this->Split() : ROWS;
 
     HJ3_UNROLL for (int i = 0; i < ROWS; i++)
     {
@@ -171,11 +171,11 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
      Row i of level j has come as v, and its neighbours up and down in y. Its own plane of the next level gets its share, and then lacks the
      plane after it alone; the plane after starts with v0 and the share of v
   */
-  __device__ __forceinline__ void Give(int j, int i, double up, double v, double down, double v0)
+  __device__ __forceinline__ void Give(int j, int i, PetscScalar up, PetscScalar v, PetscScalar down, PetscScalar v0)
   {
-    const double *c  = p.c[j];
-    const double  lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
-    double        t = fma(c[0], v, TABLE && j == 0 ? c[5] * before[j][i] : before[j][i]);
+    const PetscScalar *c  = p.c[j];
+    const PetscScalar  lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
+    PetscScalar        t = fma(c[0], v, TABLE && j == 0 ? c[5] * before[j][i] : before[j][i]);
 
     t            = fma(c[3], up, t);
     t            = fma(c[4], down, t);
@@ -185,10 +185,11 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   }
 
   /* The same where points have rows of their own: row of the dictionary is this point's, after that of the point in the plane after it */
-  __device__ __forceinline__ void GiveOwn(int j, int i, double up, double v, double down, double v0, const double *row, const double *after)
+  __device__ __forceinline__ void GiveOwn(int j, int i, PetscScalar up, PetscScalar v, PetscScalar down, PetscScalar v0,
+                                          const PetscScalar *row, const PetscScalar *after)
   {
-    const double lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
-    double       t = row[0] * v;
+    const PetscScalar lo = __shfl_up_sync(~0u, v, 1), hi = __shfl_down_sync(~0u, v, 1);
+    PetscScalar       t = row[0] * v;
 
     t = fma(row[3], up, t);
     t = fma(row[4], down, t);
@@ -204,9 +205,9 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
   {
     constexpr bool MIXED = KIND != HJ3_MAIN;
     const unsigned ny    = Length(Base::ny);
-    double         f[L][MID], own[8], was[MID]; /* f: of level j + 1; was: plane r - 1 of level 0 */
+    PetscScalar    f[L][MID], own[8], was[MID]; /* f: of level j + 1; was: plane r - 1 of level 0 */
     auto           RowOf = [&](int back, int i) { return KIND == HJ3_STRAIGHT ? own : this->RowOf(back, i); };
-    auto           Next  = [&](int j, int k, double v) { return fma(MIXED ? p.m[j] * RowOf(j + 1, k + j)[6] : p.c[j][6], v, sum[j][k]); };
+    auto Next = [&](int j, int k, PetscScalar v) { return fma(MIXED ? p.m[j] * RowOf(j + 1, k + j)[6] : p.c[j][6], v, sum[j][k]); };
 
     if (KIND == HJ3_STRAIGHT) {
       HJ3_UNROLL for (int o = 0; o < 8; o++) own[o] = this->RowOf(0, 0)[o];
@@ -220,16 +221,16 @@ struct HJ3StarMarch : HJ3March<L, R, NX, NY, WRAP> {
       else Give(0, i, x[now][i], x[now][i + 1], x[now][i + 2], 0.);
       if (!TABLE && !ZERO) sum[0][i] = fma(p.b[0], b[now][i], sum[0][i]);
       if (L == 1) HJ3StoreIf(write & 1u << i, py + (unsigned long long)ny * i, f[0][i]);
-      else f[0][i] = live & 1u << i ? f[0][i] : 0.;
+      else f[0][i] = live & 1u << i ? f[0][i] : HJ_ZERO;
       HJ3_UNROLL for (int j = 1; j < L && i >= 2 * j; j++)
       {
         const int k = i - 2 * j; /* row of level j */
 
         if (j == L - 1) HJ3StoreIf(write & 1u << k, py + (unsigned long long)ny * k, Next(j, k, f[j - 1][k + 1]));
-        else f[j][k] = HJ3In(make_int2(this->dlo, this->dhi), r - 1 - j) && inside & 1u << (k + j) ? Next(j, k, f[j - 1][k + 1]) : 0.;
-        const double v = f[j - 1][k + 1], share = j < L - 1 ? 0.
-                                                  : L == 2  ? p.s[0] * x[now][i]
-                                                            : fma(p.s[1], f[0][i - 2], p.s[0] * was[i - 2]);
+        else f[j][k] = HJ3In(make_int2(this->dlo, this->dhi), r - 1 - j) && inside & 1u << (k + j) ? Next(j, k, f[j - 1][k + 1]) : HJ_ZERO;
+        const PetscScalar v = f[j - 1][k + 1], share = j < L - 1 ? HJ_ZERO
+                                                       : L == 2  ? p.s[0] * x[now][i]
+                                                                 : fma(p.s[1], f[0][i - 2], p.s[0] * was[i - 2]);
         if (MIXED) GiveOwn(j, k, f[j - 1][k], v, f[j - 1][k + 2], share, RowOf(j, k + j), RowOf(j - 1, k + j));
         else Give(j, k, f[j - 1][k], v, f[j - 1][k + 2], share);
       }
@@ -282,7 +283,7 @@ template <int L, int R, int NX, int NY, int BLOCKS, bool ZERO, bool TOGETHER, bo
 static __global__ void __launch_bounds__(32 * NX * NY, BLOCKS)
   HJ3StarMarch_Kernel(const __grid_constant__ HJ3Args g, const __grid_constant__ HJ3Star p)
 {
-  extern __shared__ __align__(16) double tab[];
+  extern __shared__ __align__(16) PetscScalar tab[];
 
   if (TABLE) HJ3TableLoad(tab, g);
   for (int c = g.first[blockIdx.x]; c < g.first[blockIdx.x + 1]; c++) {

@@ -10,7 +10,7 @@
 #include "hjstream3d.cuh"
 
 /* 16-byte words */
-__device__ __forceinline__ void HJ3CopyBulk(double *dst, const double *src, int bytes, unsigned bar)
+__device__ __forceinline__ void HJ3CopyBulk(PetscScalar *dst, const PetscScalar *src, int bytes, unsigned bar)
 {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                  (unsigned)__cvta_generic_to_shared(dst)),
@@ -52,14 +52,12 @@ __device__ __forceinline__ void HJ3Arrive(unsigned bar)
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
 }
 
-/* 1 / v, or 0 for 0: two steps of Newton's method from an approximation of 20 bits */
-__device__ __forceinline__ double HJ3Reciprocal(double v)
+/* 1 / v, or 0 for 0, by Newton's method */
+__device__ __forceinline__ PetscScalar HJ3Reciprocal(PetscScalar v)
 {
-  double r;
+  PetscScalar r = HJInverseStart(v);
 
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
-  r = fma(fma(-v, r, 1.), r, r);
-  r = fma(fma(-v, r, 1.), r, r);
+  for (int k = 0; k < HJ_NEWTON_STEPS; k++) r = fma(fma(-v, r, (PetscScalar)1), r, r);
   return v != 0 ? r : 0;
 }
 
@@ -88,12 +86,12 @@ __device__ __forceinline__ unsigned HJ3ClusterRank()
 }
 
 /* To the same place in another block of the cluster */
-__device__ __forceinline__ void HJ3Send(double *dst, double v, unsigned bar, unsigned block)
+__device__ __forceinline__ void HJ3Send(PetscScalar *dst, PetscScalar v, unsigned bar, unsigned block)
 {
   asm volatile("{\n.reg .b32 d, b;\nmapa.shared::cluster.u32 d, %0, %3;\nmapa.shared::cluster.u32 b, %2, "
                "%3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [d], %1, [b];\n}" ::"r"(
                  (unsigned)__cvta_generic_to_shared(dst)),
-               "l"(__double_as_longlong(v)), "r"(bar), "r"(block)
+               "l"(HJBitsOf(v)), "r"(bar), "r"(block)
                : "memory");
 }
 
@@ -102,8 +100,8 @@ __device__ __forceinline__ void HJ3ClusterSync()
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* HJCopy8(), or a zero */
-__device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool copy)
+/* HJCopyNumber(), or a zero */
+__device__ __forceinline__ void HJ3Copy8Or0(PetscScalar *dst, const PetscScalar *src, bool copy)
 {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
 }
@@ -112,7 +110,7 @@ __device__ __forceinline__ void HJ3Copy8Or0(double *dst, const double *src, bool
 enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
 
 /*
-   A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one double further in where the array's row
+   A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one number further in where the array's row
    starts amid a word
 */
 template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
@@ -135,21 +133,21 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
                        WRITEX = 32;                                        /* what the lanes from FLAGS on tell, see SetFlags() */
   static constexpr int WRITES = 3, PHASE = 6, EDGE_BIT = 1 << 8, SLOT = 9; /* of bits */
 
-  double  *cs, *es, *ds; /* coefficients and b; rows of f_1 and f_2 with zeros around; start: the inverse diagonal */
-  unsigned bar;          /* shared address of the barriers */
+  PetscScalar *cs, *es, *ds; /* coefficients and b; rows of f_1 and f_2 with zeros around; start: the inverse diagonal */
+  unsigned     bar;          /* shared address of the barriers */
   /* valid points; from bit WRITES on: points to write; from PHASE on: phases of the barriers of cs; EDGE_BIT: a row beside another block;
      from SLOT on: slot of the newest plane of x */
-  unsigned      bits;
-  const double *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
-  int           to;          /* its place in a slot and, from bit 16 on, points of the row */
-  int           step, steps; /* the number of steps in which this is so, counted from the first of them */
-  unsigned      shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
-  double        C1[6][V], C2[3][V],
-    u[V];      /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
-  double D[V]; /* start: diagonal of plane r - 2 */
-  double xp[V], f1[V], f2[V], t2[V], y[V]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
+  unsigned           bits;
+  const PetscScalar *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
+  int                to;          /* its place in a slot and, from bit 16 on, points of the row */
+  int                step, steps; /* the number of steps in which this is so, counted from the first of them */
+  unsigned           shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
+  PetscScalar        C1[6][V], C2[3][V],
+    u[V];           /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
+  PetscScalar D[V]; /* start: diagonal of plane r - 2 */
+  PetscScalar xp[V], f1[V], f2[V], t2[V], y[V]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
 
-  __device__ HJ3VariableBlock(const HJ3Args &args, double *sm)
+  __device__ HJ3VariableBlock(const HJ3Args &args, PetscScalar *sm)
       : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + BARRIERS)), cs(sm + 3 * SX), es(cs + 2 * SC), ds(es + 2 * SE),
         bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
   {
@@ -164,7 +162,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     }
   }
 
-  static __device__ __forceinline__ const double *Array(const HJ3Args &g, int a)
+  static __device__ __forceinline__ const PetscScalar *Array(const HJ3Args &g, int a)
   {
     return a == NA - 1 ? g.dinv : g.value[SYM ? 2 * a + 1 : a];
   }
@@ -244,7 +242,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
       }
     }
     py = s.y + HJDIndex(s.ybox, q.x + lane, row, r0 - 3);
-    for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((double2 *)xs)[i] = make_double2(0, 0);
+    for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((HJScalar2 *)xs)[i] = HJScalar2Of(0, 0);
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = 0;
@@ -268,11 +266,11 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   __device__ __forceinline__ unsigned EdgeBar(int z, int above) const { return bar + 16 + 8 * z + 16 * above; }
 
   /* This warp's row of f_1 and f_2 to the block beside it */
-  __device__ __forceinline__ void Send(int z, int v, double v1, double v2)
+  __device__ __forceinline__ void Send(int z, int v, PetscScalar v1, PetscScalar v2)
   {
-    const int above = warp > 0;
-    unsigned  to    = HJ3ClusterRank() + (above ? 1 : -1);
-    double   *e     = es + z * SE + (above ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
+    const int    above = warp > 0;
+    unsigned     to    = HJ3ClusterRank() + (above ? 1 : -1);
+    PetscScalar *e     = es + z * SE + (above ? 0 : NW + 1) * PE + 1 + lane + 32 * v;
 
     HJ3Send(e, v1, EdgeBar(z, !above), to);
     HJ3Send(e + SL, v2, EdgeBar(z, !above), to);
@@ -289,8 +287,8 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     bits  = bits >> SLOT == 2 ? bits & ((1 << SLOT) - 1) : bits + (1 << SLOT);
     shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
     {
-      double   *d     = (isd ? ds + (bits >> SLOT) * SX : isx ? xs + (bits >> SLOT) * SX : cs + z * SC) + (to & 65535) + by;
-      const int bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
+      PetscScalar *d     = (isd ? ds + (bits >> SLOT) * SX : isx ? xs + (bits >> SLOT) * SX : cs + z * SC) + (to & 65535) + by;
+      const int    bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
 
       if (lane == 0) HJ3Expect(bar + 8 * z, sum);
       if (bytes) HJ3CopyBulk(d + odd, from + odd, bytes, bar + 8 * z);
@@ -320,7 +318,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   /* What the rows above and below add to the sums of f_2 and y */
   __device__ __forceinline__ void Begin(int z)
   {
-    const double *q = es + (z ^ 1) * SE + warp * PE + 1 + lane;
+    const PetscScalar *q = es + (z ^ 1) * SE + warp * PE + 1 + lane;
 
     if (bits & EDGE_BIT) HJ3WaitEdge(EdgeBar(z ^ 1, warp > 0), bits >> (PHASE + (z ^ 1)) & 1, lane == 0, EDGE);
     HJ3_UNROLL for (int v = 0; v < V; v++)
@@ -331,9 +329,9 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   }
 
   /* Coefficients of the points of plane r - 1, inverse diagonal last */
-  __device__ __forceinline__ void Coefficients(int z, unsigned shifts, int v, double k[7]) const
+  __device__ __forceinline__ void Coefficients(int z, unsigned shifts, int v, PetscScalar k[7]) const
   {
-    const double *q = cs + z * SC + warp * PC + lane + SYM + 32 * v, *p[NA];
+    const PetscScalar *q = cs + z * SC + warp * PC + lane + SYM + 32 * v, *p[NA];
 
     HJ3_UNROLL for (int a = 0; a < NA; a++) p[a] = q + Place(a) + Bit(shifts, a);
     if (SYM) {
@@ -343,19 +341,19 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
       k[3] = p[1][0];
       k[4] = u[v];
       k[5] = p[2][0];
-      k[6] = START ? 0. : p[3][0];
+      k[6] = START ? HJ_ZERO : p[3][0];
     } else {
       HJ3_UNROLL for (int a = 0; a < 7; a++) k[a] = p[a < NA ? a : 0][0];
     }
   }
 
   /* f_1 of plane r - 1; newest: these points in plane r of x */
-  __device__ __forceinline__ double First(int z, unsigned now, int v, double newest, double &x, double k[7]) const
+  __device__ __forceinline__ PetscScalar First(int z, unsigned now, int v, PetscScalar newest, PetscScalar &x, PetscScalar k[7]) const
   {
-    const int     before = (bits >> (SLOT + 1) ? 0 : (bits >> SLOT) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
-    const int     by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
-    const double *q = xs + before + by;
-    double        t = START ? 0. : cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
+    const int          before = (bits >> (SLOT + 1) ? 0 : (bits >> SLOT) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
+    const int          by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
+    const PetscScalar *q = xs + before + by;
+    PetscScalar        t = START ? HJ_ZERO : cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
 
     Coefficients(z, now, v, k);
     if (START) k[6] = ds[before + (Bit(now, DX) ^ ((int)f.si & 1))];
@@ -371,12 +369,12 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
 
   /* Start: the plane of the right-hand side that has arrived becomes that of the first subiteration's results, at this lane's points and
      the places around the tile that it looks after; slot: where it lies. Returns the former */
-  __device__ __forceinline__ void First0(int slot, unsigned now, bool there, double o[V])
+  __device__ __forceinline__ void First0(int slot, unsigned now, bool there, PetscScalar o[V])
   {
-    const double  w   = g.w[0];
-    const int     to  = slot * SX + (warp + 1) * PX + 1 + lane;
-    double       *own = xs + to + Bit(now, X);
-    const double *d   = ds + to + Bit(now, DX);
+    const PetscScalar  w   = g.w[0];
+    const int          to  = slot * SX + (warp + 1) * PX + 1 + lane;
+    PetscScalar       *own = xs + to + Bit(now, X);
+    const PetscScalar *d   = ds + to + Bit(now, DX);
 
     HJ3_UNROLL for (int v = 0; v < V; v++) o[v] = 0;
     if (!there) return;
@@ -397,12 +395,12 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
      r - 3; the first subiteration's results are x, and w has the weights of the others */
   __device__ __forceinline__ bool Step(int z)
   {
-    const double w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
-                 w2        = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
-    const int      arrived = bits >> SLOT;
-    const unsigned now     = shift;
-    const double  *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
-    double         k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
+    const PetscScalar w0 = g.w[START], w1 = LEAVES ? g.w[2] : g.w[1 + START] + g.w[2 + START] - g.w[1 + START] * g.w[2 + START],
+                      w2       = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
+    const int          arrived = bits >> SLOT;
+    const unsigned     now     = shift;
+    const PetscScalar *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
+    PetscScalar        k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
     if (NW <= 16) HJ3Wait(bar + 8 * STEPS, z ^ 1);
     const unsigned flags = Copy(z);
@@ -412,7 +410,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     /* first all that is read, then what others wait for, then what goes to memory: no read waits for a write before it */
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
-      o1[v] = First(z ^ 1, now, v, START ? first[v] : flags & THERE ? newest[32 * v] : 0., x[v], k[v]);
+      o1[v] = First(z ^ 1, now, v, START ? first[v] : flags & THERE ? newest[32 * v] : HJ_ZERO, x[v], k[v]);
       if (!(bits >> v & 1) || !(flags & ACTIVE1)) o1[v] = 0;
     }
     HJ3_UNROLL for (int v = 0; v < V; v++)
@@ -464,9 +462,9 @@ template <int NW, int V, bool SYM, int KIND>
 static __global__ void __launch_bounds__(32 * NW, NW > 8 ? 1 : 2) HJ3Variable_Kernel(const __grid_constant__ HJ3Args g)
 {
 #if __CUDA_ARCH__ >= 900 /* HJ3VariableClusters() refuses code for others */
-  extern __shared__ __align__(16) double sm[];
-  HJ3VariableBlock<NW, V, SYM, KIND>     k(g, sm);
-  const int                              unit = blockIdx.x / g.cluster;
+  extern __shared__ __align__(16) PetscScalar sm[];
+  HJ3VariableBlock<NW, V, SYM, KIND>          k(g, sm);
+  const int                                   unit = blockIdx.x / g.cluster;
 
   for (int i = g.first[unit]; i < g.first[unit + 1]; i++) {
     HJ3Piece q = g.piece[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    What the files of tiles in registers share: the list of tiles that have the main row alone, and how adjacent points are read and written.
-   Decides no tile; seen by hjtile*.cu and by the table of families.
+   Decides no tile; seen by hjtile*.cu alone.
 */
 #pragma once
 
@@ -11,8 +11,7 @@
 typedef struct {
   HJTileLayout lay;
   int          n[2];
-  int         *d_list;    /* [2][ntiles]: tiles that have the main row alone, the others */
-  unsigned    *d_arrived; /* hjtiles2d.cu's, if not NULL */
+  int         *d_list; /* [2][ntiles]: tiles that have the main row alone, the others */
 } HJTileLists;
 
 /* One HJTileLists a sweep, HJD_MAX_SWEEPS of them; d_list of one that is not used is NULL. Waits for the device */
@@ -75,8 +74,3 @@ template <int N> __device__ __forceinline__ void HJTilePut(double *line, bool pa
     }
   }
 }
-
-/* Families' cycles() of lines, and of 2D tiles, which are even in number, else *done is false, too. box and ybox are the same */
-PetscErrorCode HJTileLinesRun(HJ_CUDA *, cudaStream_t, const HJDPass *, const void *lists, double *work, PetscCount cycles,
-                              PetscBool *done);
-PetscErrorCode HJTiles2DRun(HJ_CUDA *, cudaStream_t, const HJDPass *, const void *lists, double *work, PetscCount cycles, PetscBool *done);

@@ -179,5 +179,4 @@ const HJFamily HJFamilyTileLine = {
   .launch         = HJTileLineLaunch,
   .layout         = HJTileListsCreate,
   .layout_destroy = HJTileListsDestroy,
-  .cycles         = HJTileLinesRun,
 };

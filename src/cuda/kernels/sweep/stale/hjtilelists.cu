@@ -54,10 +54,7 @@ PetscErrorCode HJTileListsDestroy(void *layout)
   HJTileLists *l = (HJTileLists *)layout;
 
   PetscFunctionBegin;
-  for (int i = 0; i < HJD_MAX_SWEEPS; i++) {
-    PetscCallCUDA(cudaFree(l[i].d_list));
-    PetscCallCUDA(cudaFree(l[i].d_arrived));
-  }
+  for (int i = 0; i < HJD_MAX_SWEEPS; i++) PetscCallCUDA(cudaFree(l[i].d_list));
   PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
