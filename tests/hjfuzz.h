@@ -18,6 +18,7 @@ typedef enum { FILL_INSERT, FILL_ADD, FILL_CONVERT } Fill;
 
 #define FUZZ_OFFSETS 27
 #define FUZZ_PARTS   4 /* most null vectors that are given to a matrix */
+#define FUZZ_DOF     3 /* most unknowns a point */
 
 typedef struct {
   uint64_t       key, state; /* of per-point numbers; of the next random number */
@@ -48,9 +49,14 @@ typedef struct {
   PetscBool      guess, again, reuse, defaults, both; /* both: also with the matrix in the other type */
   PetscReal      again_scale;
   PetscInt       k, levels, transfer, schedule, coarse_solve, rank_points;
+  PetscBool      single, own; /* cycles in single precision; the KSP is hjrichardson or hjcg */
+  PetscInt       dof;         /* blocks are a point's coefficients times one small matrix, and a reaction at the point */
+  PetscReal      block[FUZZ_DOF][FUZZ_DOF], reaction[FUZZ_DOF][FUZZ_DOF], mixed; /* mixed: of the components at corners, as derivatives are */
+  PetscBool      blocked;                                                        /* BAIJ in place of AIJ */
   /* Made from the above */
   PetscInt     salt, points;
   PetscScalar *a;                         /* points x 27 */
+  PetscReal    mean;                      /* diagonal */
   PetscInt    *part;                      /* of each point: couplings lead from one point of a part to all others */
   PetscInt     nparts, nnull;             /* nnull: how many of them have a null vector, the constant there */
   PetscInt    *null_part;                 /* the first nnull numbers of such parts */
@@ -240,6 +246,7 @@ static inline void FuzzRows(Fuzz *f)
     mean += PetscAbsScalar(diagonal) / f->points;
     a[13] = diagonal;
   }
+  f->mean = mean;
   for (PetscInt i = 0; i < f->points; i++) {
     PetscScalar *a = &f->a[FUZZ_OFFSETS * i];
     PetscInt     at[3];
@@ -262,6 +269,21 @@ static inline PetscInt FuzzRoot(PetscInt *part, PetscInt i)
 {
   while (part[i] != i) i = part[i] = part[part[i]];
   return i;
+}
+
+/* The same of blocks: dominant stands for definite */
+static inline void FuzzLookAtBlocks(Fuzz *f)
+{
+  PetscBool reacts = PETSC_FALSE;
+
+  for (PetscInt c = 0; c < f->dof; c++) {
+    for (PetscInt d = 0; d < f->dof; d++) {
+      if (f->block[c][d] != f->block[d][c] || f->reaction[c][d] != f->reaction[d][c]) f->symmetric = PETSC_FALSE;
+      if (f->reaction[c][d] != 0.0) reacts = PETSC_TRUE;
+    }
+  }
+  if (f->mixed != 0.0) f->dominant = PETSC_FALSE;
+  if (reacts || f->mixed != 0.0) f->nnull = 0;
 }
 
 /* Symmetric, dominant, and the parts that hang together, of which those are singular whose rows all have the sum 0 */
@@ -300,6 +322,7 @@ static inline PetscErrorCode FuzzLook(Fuzz *f)
     if (!regular[i]) f->null_part[f->nnull++] = i;
   }
   PetscCall(PetscFree(regular));
+  if (f->dof > 1) FuzzLookAtBlocks(f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -495,6 +518,25 @@ static inline void FuzzDrawSolver(Fuzz *f)
   f->both         = Chance(f, 0.2);
 }
 
+/* What came later, from numbers of its own, so that problems stay what they were. Blocks and the symmetric parts of reactions are definite */
+static inline void FuzzDrawMore(Fuzz *f)
+{
+  const PetscReal couples = Chance(f, 0.3) ? 0.0 : Uniform(f, -0.3, 0.45), turns = Chance(f, 0.6) ? 0.0 : Uniform(f, -1, 1);
+  const PetscReal differ = Chance(f, 0.7) ? 0.0 : Uniform(f, -2, 2), reacts = Chance(f, 0.5) ? 0.0 : Decades(f, -4, 3);
+
+  f->single  = Chance(f, 0.2);
+  f->own     = Chance(f, 0.5);
+  f->dof     = Chance(f, 0.8) ? 1 : 2 + Below(f, FUZZ_DOF - 1);
+  f->mixed   = f->box && f->dof >= 2 && Chance(f, 0.3) ? 0.5 : 0.0;
+  f->blocked = Chance(f, 0.3);
+  for (PetscInt c = 0; c < f->dof; c++) {
+    for (PetscInt d = 0; d < f->dof; d++) {
+      f->block[c][d]    = (c == d ? 1.0 : couples) * PetscPowReal(10.0, 0.5 * differ * (c + d));
+      f->reaction[c][d] = reacts * (c == d ? 1.0 : couples + (c < d ? turns : -turns));
+    }
+  }
+}
+
 static inline void FuzzSay(Fuzz *f, const char *format, ...)
 {
   const size_t used = strlen(f->text);
@@ -513,7 +555,7 @@ static inline void FuzzDescribe(Fuzz *f)
   static const char *const bads[] = {"", "zero diagonal", "bad entry", "bad rhs"}, *const nulls[] = {"not told", "constant", "vectors"};
 
   f->text[0] = 0;
-  FuzzSay(f, "%s %s %s %s%s%s, %dx%dx%d %s;", f->pc, f->ksp, f->side == PC_LEFT ? "left" : "right", KSPNormTypes[f->norm],
+  FuzzSay(f, "%s %s%s %s %s%s%s, %dx%dx%d %s;", f->pc, f->own ? "hj" : "", f->ksp, f->side == PC_LEFT ? "left" : "right", KSPNormTypes[f->norm],
           f->guess ? " guess" : "", f->again ? f->reuse ? " reuse" : " again" : "", (int)f->n[0], (int)f->n[1], (int)f->n[2],
           f->box ? "box" : "star");
   for (PetscInt d = 0; d < f->dim; d++) {
@@ -538,7 +580,13 @@ static inline void FuzzDescribe(Fuzz *f)
   if (f->row_decades > 0.0) FuzzSay(f, ", %s scaled 10^%.2g", f->scale_columns ? "rows and columns" : "rows", (double)f->row_decades);
   if (f->bad) FuzzSay(f, ", %s %g", bads[f->bad], (double)(f->bad == BAD_DIAGONAL ? 0.0 : f->bad_value));
   if (f->nnull) FuzzSay(f, ", singular (%d of %d parts, %s)", (int)f->nnull, (int)f->nparts, nulls[f->null_space]);
-  FuzzSay(f, ", %s%s%s", f->stencil_matrix ? "hjstencil" : "aij", f->dropped ? " dropped" : "",
+  if (f->dof > 1) {
+    FuzzSay(f, ", system of %d (couples %.2g %.2g %.2g, mixed %.2g, reacts %.2g %.2g %.2g)", (int)f->dof, (double)f->block[0][1],
+            (double)f->block[1][0], (double)f->block[1][1], (double)f->mixed, (double)f->reaction[0][0], (double)f->reaction[0][1],
+            (double)f->reaction[1][0]);
+  }
+  FuzzSay(f, ", %s%s%s%s", f->single ? "single, " : "", f->stencil_matrix ? "hjstencil" : f->blocked ? "baij" : "aij",
+          f->dropped ? " dropped" : "",
           f->fill == FILL_INSERT ? ""
           : f->fill == FILL_ADD  ? " add"
                                  : " convert");
@@ -553,30 +601,33 @@ static inline void FuzzDescribe(Fuzz *f)
 /* What may be asked of a solver of it. A left preconditioner may miss much of the error where coefficients differ by more than 1e6, the
    matrix is far from normal or indefinite, or sweeps were asked for, and rounding leaves more; numbers of sweeps that are asked for may
    grow where eigenvalues are complex or negative. Convection over rows that are a diagonal alone and of another size is no mild problem,
-   as the page of PCHJMG says */
+   as the page of PCHJMG says; nor are such rows among those of a system, whose grids have them */
 static inline void FuzzJudge(Fuzz *f)
 {
   const PetscReal value = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
   PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
-  PetscBool       known = (PetscBool)(f->known != KNOWN_NONE);
+  PetscBool       known = (PetscBool)(f->known != KNOWN_NONE), mixed;
 
   for (PetscInt d = 0; d < f->dim; d++) {
     ratio *= PetscMax(f->axis[d], 1.0 / f->axis[d]) * PetscPowReal(PetscMax(f->stretch[d], 1.0 / f->stretch[d]), (PetscReal)f->n[d]);
     if (f->wall[d][0] == WALL_IDENTITY || f->wall[d][1] == WALL_IDENTITY) known = PETSC_TRUE;
   }
-  f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
+  mixed     = (PetscBool)(f->dof > 1 && known);
+  f->hard   = (PetscBool)(ratio > 1e6 || mixed || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
                         !f->defaults);
   f->unsafe = (PetscBool)(!f->defaults && (!f->symmetric || !f->dominant || f->bad));
   f->alike  = (PetscBool)(ratio <= 1e6 && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0 &&
                          f->flow != FLOW_RANDOM);
   f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
                         f->scale < 1e100 && f->row_decades <= (f->scale_columns ? 0.0 : 3.0) && f->flow != FLOW_RANDOM &&
-                        !(f->flow && known && value > 100.0));
+                        !(f->flow && known && value > 100.0) && !mixed);
 }
 
 /* Problem `number` of a seed; FuzzDestroy() it */
 static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
 {
+  uint64_t state;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
   f->key   = FuzzMix(seed * 1000003u + (uint64_t)number);
@@ -584,9 +635,18 @@ static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
   FuzzDrawGrid(f);
   FuzzDrawCoefficients(f);
   if (Chance(f, 0.08)) FuzzDrawPlain(f);
+  state    = f->state;
+  f->state = FuzzMix(f->key + 41);
+  FuzzDrawMore(f);
+  f->state = state;
   PetscCall(PetscMalloc3(FUZZ_OFFSETS * f->points, &f->a, f->points, &f->part, f->points, &f->null_part));
   PetscCall(FuzzMake(f, 0));
   FuzzDrawSolver(f);
+  if (f->dof > 1 && !f->stencil_matrix && f->blocked) f->fill = (Fill)PetscMin(f->fill, FILL_ADD);
+  if (f->dof > 1) f->transfer %= 2; /* the third is for one unknown */
+  f->blocked = (PetscBool)(f->dof > 1 && f->dim > 1 && !f->stencil_matrix && f->blocked); /* PETSc has none in 1D */
+  f->dropped = (PetscBool)(f->dropped && !f->blocked);
+  f->own     = (PetscBool)(f->own && (!strcmp(f->ksp, KSPCG) || !strcmp(f->ksp, KSPRICHARDSON)));
   FuzzJudge(f);
   FuzzDescribe(f);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -632,12 +692,75 @@ static inline PetscErrorCode FuzzDM(const Fuzz *f, VecType vec, MatType mat, DM 
   PetscCall(DMDASetNumProcs(*da, m[0], m[1], m[2]));
   PetscCall(DMDASetOwnershipRanges(*da, width[0], f->dim > 1 ? width[1] : NULL, f->dim > 2 ? width[2] : NULL));
   PetscCall(DMDASetBoundaryType(*da, f->boundary[0], f->boundary[1], f->boundary[2]));
-  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetDof(*da, f->dof));
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, f->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
   PetscCall(DMSetVecType(*da, vec));
   PetscCall(DMSetMatType(*da, mat));
   PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The row of a point that has one unknown */
+static inline PetscErrorCode FuzzFillRow(const Fuzz *f, const PetscInt at[3], InsertMode mode, Mat A)
+{
+  const PetscScalar *a   = &f->a[FUZZ_OFFSETS * FuzzNatural(f, at)];
+  const MatStencil   row = {.i = at[0], .j = at[1], .k = at[2]};
+  MatStencil         col[FUZZ_OFFSETS];
+  PetscScalar        v[FUZZ_OFFSETS];
+  PetscInt           n = 0, to[3], out, off[3];
+
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < FUZZ_OFFSETS; o++) {
+    if (o != 13 && (!FuzzNeighbor(f, at, o, to, &out) || out >= 0)) continue;
+    FuzzOffset(o, off);
+    col[n] = (MatStencil){.i = at[0] + off[0], .j = at[1] + off[1], .k = at[2] + off[2]};
+    v[n++] = a[o];
+  }
+  PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The block of a point at an offset. Rows that are known are a diagonal */
+static inline void FuzzBlock(const Fuzz *f, const PetscInt at[3], PetscInt o, PetscScalar v[])
+{
+  const PetscInt    i     = FuzzNatural(f, at);
+  const PetscScalar a     = f->a[FUZZ_OFFSETS * i + o];
+  const PetscBool   known = FuzzKnown(f, at);
+  PetscReal         scale = f->scale * PetscSqr(FuzzScale(f, i)) * (f->salt ? f->again_scale : 1.0) * f->mean;
+  PetscInt          off[3];
+
+  FuzzOffset(o, off);
+  if (!f->scale_columns && f->row_decades > 0.0) scale /= FuzzScale(f, i);
+  for (PetscInt c = 0; c < f->dof; c++) {
+    for (PetscInt d = 0; d < f->dof; d++) {
+      PetscScalar *b = &v[c * f->dof + d];
+
+      *b = known ? (c == d ? a : 0.0) : a * f->block[c][d];
+      if (!known && o == 13 && (a != 0.0 || !f->bad)) *b += scale * f->reaction[c][d];
+      if (!known && c + d == 1) *b += a * f->mixed * off[0] * off[1];
+    }
+  }
+}
+
+/* A row of blocks, as numbers of a matrix with one unknown a point or several */
+static inline PetscErrorCode FuzzFillPoint(const Fuzz *f, const PetscInt at[3], InsertMode mode, Mat A)
+{
+  const MatStencil row = {.i = at[0], .j = at[1], .k = at[2]};
+  PetscScalar      v[FUZZ_DOF * FUZZ_DOF];
+  PetscInt         to[3], out, off[3];
+
+  PetscFunctionBegin;
+  for (PetscInt o = 0; o < FUZZ_OFFSETS; o++) {
+    if (o != 13 && (!FuzzNeighbor(f, at, o, to, &out) || out >= 0)) continue;
+    FuzzOffset(o, off);
+    {
+      const MatStencil col = {.i = at[0] + off[0], .j = at[1] + off[1], .k = at[2] + off[2]};
+
+      FuzzBlock(f, at, o, v);
+      PetscCall(MatSetValuesBlockedStencil(A, 1, &row, 1, &col, v, mode));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -654,20 +777,10 @@ static inline PetscErrorCode FuzzFill(const Fuzz *f, DM da, InsertMode mode, Mat
   for (PetscInt k = s[2]; k < s[2] + w[2]; k++) {
     for (PetscInt j = s[1]; j < s[1] + w[1]; j++) {
       for (PetscInt i = s[0]; i < s[0] + w[0]; i++) {
-        const PetscInt     at[3] = {i, j, k};
-        const PetscScalar *a     = &f->a[FUZZ_OFFSETS * FuzzNatural(f, at)];
-        const MatStencil   row   = {.i = i, .j = j, .k = k};
-        MatStencil         col[FUZZ_OFFSETS];
-        PetscScalar        v[FUZZ_OFFSETS];
-        PetscInt           n = 0, to[3], out, off[3];
+        const PetscInt at[3] = {i, j, k};
 
-        for (PetscInt o = 0; o < FUZZ_OFFSETS; o++) {
-          if (o != 13 && (!FuzzNeighbor(f, at, o, to, &out) || out >= 0)) continue;
-          FuzzOffset(o, off);
-          col[n] = (MatStencil){.i = i + off[0], .j = j + off[1], .k = k + off[2]};
-          v[n++] = a[o];
-        }
-        PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, mode));
+        if (f->dof > 1) PetscCall(FuzzFillPoint(f, at, mode, A));
+        else PetscCall(FuzzFillRow(f, at, mode, A));
       }
     }
   }
@@ -680,30 +793,36 @@ static inline PetscErrorCode FuzzFill(const Fuzz *f, DM da, InsertMode mode, Mat
 static inline PetscErrorCode FuzzNullSpace(const Fuzz *f, DM da, Mat A)
 {
   const PetscBool columns = (PetscBool)(f->row_decades > 0.0 && f->scale_columns);
-  const PetscBool ones    = (PetscBool)(f->null_space == NULL_CONSTANT && f->nparts == 1 && !columns);
+  const PetscBool ones    = (PetscBool)(f->null_space == NULL_CONSTANT && f->nparts == 1 && !columns && f->dof == 1);
   MatNullSpace    space;
   Vec             natural, null[FUZZ_PARTS];
-  PetscInt        low, high;
+  PetscInt        low, high, n = 0;
 
   PetscFunctionBegin;
-  if (f->null_space == NULL_LEFT_ALONE || !f->nnull || f->nnull > FUZZ_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->null_space == NULL_LEFT_ALONE || !f->nnull || f->nnull * f->dof > FUZZ_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDACreateNaturalVector(da, &natural));
   PetscCall(VecGetOwnershipRange(natural, &low, &high));
   for (PetscInt part = 0; part < f->nnull; part++) {
-    PetscCall(VecSet(natural, 0.0));
-    for (PetscInt i = low; i < high; i++)
-      if (f->part[i] == f->null_part[part]) PetscCall(VecSetValue(natural, i, columns ? 1.0 / FuzzScale(f, i) : 1.0, INSERT_VALUES));
-    PetscCall(VecAssemblyBegin(natural));
-    PetscCall(VecAssemblyEnd(natural));
-    PetscCall(DMCreateGlobalVector(da, &null[part]));
-    PetscCall(DMDANaturalToGlobalBegin(da, natural, INSERT_VALUES, null[part]));
-    PetscCall(DMDANaturalToGlobalEnd(da, natural, INSERT_VALUES, null[part]));
-    PetscCall(VecNormalize(null[part], NULL));
+    for (PetscInt c = 0; c < f->dof; c++) {
+      PetscCall(VecSet(natural, 0.0));
+      for (PetscInt r = low; r < high; r++) {
+        const PetscInt i = r / f->dof;
+
+        if (r % f->dof == c && f->part[i] == f->null_part[part])
+          PetscCall(VecSetValue(natural, r, columns ? 1.0 / FuzzScale(f, i) : 1.0, INSERT_VALUES));
+      }
+      PetscCall(VecAssemblyBegin(natural));
+      PetscCall(VecAssemblyEnd(natural));
+      PetscCall(DMCreateGlobalVector(da, &null[n]));
+      PetscCall(DMDANaturalToGlobalBegin(da, natural, INSERT_VALUES, null[n]));
+      PetscCall(DMDANaturalToGlobalEnd(da, natural, INSERT_VALUES, null[n]));
+      PetscCall(VecNormalize(null[n++], NULL));
+    }
   }
-  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, ones, ones ? 0 : f->nnull, null, &space));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, ones, ones ? 0 : n, null, &space));
   PetscCall(MatSetNullSpace(A, space));
   PetscCall(MatNullSpaceDestroy(&space));
-  for (PetscInt part = 0; part < f->nnull; part++) PetscCall(VecDestroy(&null[part]));
+  while (n > 0) PetscCall(VecDestroy(&null[--n]));
   PetscCall(VecDestroy(&natural));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,6 +45,13 @@ typedef struct {
   PetscInt nslots;
 } HJCOOGrid;
 
+/* What the array of a slot holds */
+typedef struct {
+  PetscBool   nonzero;      /* a number that is not 0 */
+  PetscBool   inside, same; /* it leads inside the domain at some point, and is one number where it does */
+  PetscScalar number;       /* that of the first such point, else 0 */
+} HJSlotHolds;
+
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */
 typedef struct {
   const HJBackendOps *backend;
@@ -93,4 +100,8 @@ typedef struct {
   /* index[] = map[] of each point's row, and frees the ids; index NULL: only frees them */
   PetscErrorCode (*number)(PetscCount, void **ids, PetscInt n, const unsigned char map[], unsigned char *index);
   PetscErrorCode (*alloc_zeros)(size_t bytes, void *address); /* as alloc and zero */
+  /* One of dof components that follow one another at each of n points, to or from an array of its own */
+  PetscErrorCode (*spread)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *v, PetscScalar *to);
+  PetscErrorCode (*join)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *from, PetscScalar *v);
+  PetscErrorCode (*holds)(const HJCoefficients *, const HJGrid *, HJSlotHolds[]); /* arrays, not of a half: each slot's */
 } HJArrayOps;

@@ -181,6 +181,29 @@ static inline PetscScalar HJCoefficientAt(const HJCoefficients *c, PetscInt slot
   return c->rows[(c->storage == HJ_COEFFICIENTS_DICTIONARY ? c->index[point] : 0) * c->nslots + slot];
 }
 
+/*
+   Coefficients of one unknown a point as kernels take them: by value, in the memory that value, rows and index lie in. Whoever knows the
+   storage reads it, others use HJEntryAt()
+*/
+typedef struct {
+  PetscInt             dim, nslots;
+  HJCoefficientStorage storage;
+  signed char          off[HJ_MAX_SLOTS][3]; /* where slots lead */
+  PetscCount           begin[HJ_MAX_SLOTS];  /* arrays: of each slot in value */
+  const PetscScalar   *value, *rows;         /* arrays; of a dictionary */
+  const unsigned char *index;
+  PetscScalar          row[HJ_MAX_SLOTS]; /* one row for all points */
+} HJEntries;
+
+PETSC_INTERN HJEntries HJEntriesOf(const HJCoefficients *);
+
+/* The entry of an owned point in a slot, also where that leads outside the domain */
+static inline HJ_HOST_DEVICE PetscScalar HJEntryAt(const HJEntries *e, PetscInt slot, PetscCount point)
+{
+  if (e->storage == HJ_COEFFICIENTS_ARRAYS) return e->value[e->begin[slot] + point];
+  return e->storage == HJ_COEFFICIENTS_DICTIONARY ? e->rows[e->index[point] * e->nslots + slot] : e->row[slot];
+}
+
 /* Ghost points around the owned box, corners included: a box on the low and the high side of each direction, all in one buffer */
 typedef struct {
   PetscInt   dim, width[3]; /* owned points */

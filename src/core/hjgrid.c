@@ -47,6 +47,25 @@ void HJCoefficientsHalve(HJCoefficients *c, const PetscInt n[3])
   c->begin[c->nslots] = at;
 }
 
+HJEntries HJEntriesOf(const HJCoefficients *c)
+{
+  HJEntries e;
+
+  memset(&e, 0, sizeof(e));
+  e.dim     = c->dim;
+  e.nslots  = c->nslots;
+  e.storage = c->storage;
+  e.value   = c->value;
+  e.rows    = PetscMemTypeHost(c->mtype) ? c->rows : c->device_rows;
+  e.index   = c->index;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    for (int d = 0; d < 3; d++) e.off[s][d] = (signed char)HJShapeStep(c->dim, c->shape, s, d);
+    e.begin[s] = HJSlotBegin(c, s);
+    if (c->storage == HJ_COEFFICIENTS_ROW) e.row[s] = c->rows[s];
+  }
+  return e;
+}
+
 void HJShellSetThick(PetscInt dim, const HJBox *owned, const PetscInt thick[3][2], HJShell *s)
 {
   HJBox box = *owned; /* grows direction by direction */

@@ -64,12 +64,12 @@ void HJInterpolationPlanSet(const HJColumns *w, const HJFine *a, HJInterpolation
       plan->far[m]  = (signed char)far;
       plan->slot[m] = (signed char)HJColumnsSlot(w, p[0], p[1], p[2]);
       for (int d = 0; d < 3; d++) plan->p[m][d] = (signed char)p[d];
-      for (PetscInt s = 0; s < a->nslots; s++) {
+      for (PetscInt s = 0; s < a->e.nslots; s++) {
         int       q[3];
         PetscBool along = PETSC_TRUE, away = PETSC_FALSE;
 
         for (int d = 0; d < 3; d++) {
-          q[d]  = p[d] ? a->off[s][d] : 0;
+          q[d]  = p[d] ? a->e.off[s][d] : 0;
           along = (PetscBool)(along && !q[d]);
           away  = (PetscBool)(away || (q[d] && q[d] == p[d]));
         }
@@ -86,25 +86,12 @@ HJFine HJFineSet(const HJTransfer *t, const HJShell *shell, const HJCoefficients
   HJFine a;
 
   memset(&a, 0, sizeof(a));
-  a.dim     = c->dim;
-  a.nslots  = c->nslots;
-  a.storage = c->storage;
-  a.domain  = t->fine.domain;
-  a.value   = c->value;
-  a.rows    = PetscMemTypeHost(c->mtype) ? c->rows : c->device_rows;
-  a.ghost   = ghost;
-  a.index   = c->index;
-  a.shell   = *shell;
+  a.e      = HJEntriesOf(c);
+  a.domain = t->fine.domain;
+  a.ghost  = ghost;
+  a.shell  = *shell;
   for (int d = 0; d < 3; d++) a.nf[d] = t->fine.owned.hi[d];
   memset(a.slot, -1, sizeof(a.slot));
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(c, s, off);
-    for (int d = 0; d < 3; d++) a.off[s][d] = (signed char)off[d];
-    a.slot[off[2] + 1][off[1] + 1][off[0] + 1] = (signed char)s;
-    a.begin[s]                                 = HJSlotBegin(c, s);
-    if (c->storage == HJ_COEFFICIENTS_ROW) a.row[s] = c->rows[s];
-  }
+  for (PetscInt s = 0; s < c->nslots; s++) a.slot[a.e.off[s][2] + 1][a.e.off[s][1] + 1][a.e.off[s][0] + 1] = (signed char)s;
   return a;
 }

@@ -36,17 +36,12 @@ typedef struct {
 
 /* Coefficients of the fine grid, for points that are owned or in the shell of HJGalerkinShellSet() */
 typedef struct {
-  PetscInt             dim, nslots;
-  HJCoefficientStorage storage;
-  signed char          off[HJ_MAX_SLOTS][3];
-  signed char          slot[3][3][3]; /* [z][y][x] see HJFineSlot() */
-  PetscInt             nf[3];         /* owned points */
-  HJBox                domain;
-  PetscCount           begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
-  const PetscScalar   *value, *rows, *ghost;
-  const unsigned char *index;
-  HJShell              shell;
-  PetscScalar          row[HJ_MAX_SLOTS]; /* with one row for all points */
+  HJEntries          e;
+  signed char        slot[3][3][3]; /* [z][y][x] see HJFineSlot() */
+  PetscInt           nf[3];         /* owned points */
+  HJBox              domain;
+  const PetscScalar *ghost;
+  HJShell            shell;
 } HJFine;
 
 /*
@@ -141,17 +136,17 @@ static inline HJ_HOST_DEVICE HJFineRow HJFineRowAt(const HJFine *a, PetscInt i, 
 {
   const PetscBool  owned = (PetscBool)(i >= 0 && i < a->nf[0] && j >= 0 && j < a->nf[1] && k >= 0 && k < a->nf[2]);
   const PetscCount point = ((PetscCount)k * a->nf[1] + j) * a->nf[0] + i;
-  HJFineRow        r     = {a->row, 1, i, j, k};
+  HJFineRow        r     = {a->e.row, 1, i, j, k};
 
-  if (a->storage == HJ_COEFFICIENTS_ROW) return r;
+  if (a->e.storage == HJ_COEFFICIENTS_ROW) return r;
   if (!owned) {
     r.at     = a->ghost + HJShellIndex(&a->shell, i, j, k);
     r.stride = a->shell.size;
-  } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
-    r.at     = a->value + point;
+  } else if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) {
+    r.at     = a->e.value + point;
     r.stride = 0;
   } else {
-    r.at = a->rows + (PetscCount)a->index[point] * a->nslots;
+    r.at = a->e.rows + (PetscCount)a->e.index[point] * a->e.nslots;
   }
   return r;
 }
@@ -159,15 +154,15 @@ static inline HJ_HOST_DEVICE HJFineRow HJFineRowAt(const HJFine *a, PetscInt i, 
 /* 0 where the entry leads outside the domain, whatever a row has there */
 static inline HJ_HOST_DEVICE PetscScalar HJFineEntry(const HJFine *a, const HJFineRow *r, PetscInt slot)
 {
-  const signed char *off = a->off[slot];
+  const signed char *off = a->e.off[slot];
 
-  if (a->storage != HJ_COEFFICIENTS_ARRAYS && !HJPointInside(&a->domain, r->i + off[0], r->j + off[1], r->k + off[2])) return 0.0;
-  return r->at[r->stride ? slot * r->stride : a->begin[slot]];
+  if (a->e.storage != HJ_COEFFICIENTS_ARRAYS && !HJPointInside(&a->domain, r->i + off[0], r->j + off[1], r->k + off[2])) return 0.0;
+  return r->at[r->stride ? slot * r->stride : a->e.begin[slot]];
 }
 
 static inline HJ_HOST_DEVICE PetscBool HJFineRowIsDiagonal(const HJFine *a, const HJFineRow *r)
 {
-  for (PetscInt s = 1; s < a->nslots; s++)
+  for (PetscInt s = 1; s < a->e.nslots; s++)
     if (HJFineEntry(a, r, s) != 0.0) return PETSC_FALSE;
   return PETSC_TRUE;
 }
@@ -178,7 +173,7 @@ static inline HJ_HOST_DEVICE PetscBool HJFineRowIsDiagonal(const HJFine *a, cons
 */
 static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFine *a, const HJFineRow *r, int ox, int oy, int oz)
 {
-  const int mx = !w->step[0], my = a->dim > 1 && !w->step[1], mz = a->dim > 2 && !w->step[2];
+  const int mx = !w->step[0], my = a->e.dim > 1 && !w->step[1], mz = a->e.dim > 2 && !w->step[2];
   PetscReal sum = 0.0;
 
   if (!mx && !my && !mz) {
@@ -298,7 +293,7 @@ static inline HJ_HOST_DEVICE HJInterpolationSums HJInterpolationSumsOf(const HJF
   const PetscReal     diagonal = PetscRealPart(HJFineEntry(a, r, 0)), sign = diagonal < 0.0 ? -1.0 : 1.0;
   HJInterpolationSums s = {0.0, 0.0, sign * diagonal, 0.0, sign * diagonal, sign, PETSC_FALSE};
 
-  for (PetscInt slot = 1; slot < a->nslots; slot++) {
+  for (PetscInt slot = 1; slot < a->e.nslots; slot++) {
     const PetscReal e = sign * PetscRealPart(HJFineEntry(a, r, slot));
 
     if (e == 0.0) continue;
@@ -324,8 +319,8 @@ static inline HJ_HOST_DEVICE PetscReal HJFineRowSum(const HJFine *rows, const HJ
   PetscReal sum = PetscRealPart(HJFineEntry(rows, own, 0)), one_way = 0.0;
   PetscBool both = PETSC_FALSE;
 
-  for (PetscInt s = 1; s < a->nslots; s++) {
-    const signed char *off  = a->off[s];
+  for (PetscInt s = 1; s < a->e.nslots; s++) {
+    const signed char *off  = a->e.off[s];
     const int          slot = HJFineSlot(rows, off[0], off[1], off[2]);
     const PetscReal    e    = slot < 0 ? 0.0 : PetscRealPart(HJFineEntry(rows, own, slot));
 
@@ -526,9 +521,9 @@ HJ_CALLED PetscScalar HJInterpolationEntry(const HJColumns *w, const HJFine *a, 
 
         if (coefficient == 0.0) continue;
         r = HJFineRowAt(a, at[0] + px, at[1] + py, at[2] + pz);
-        for (PetscInt s = 0; s < a->nslots; s++) {
-          const int tx = HJColumnPlace(step[0], px, a->off[s][0], q[0]), ty = HJColumnPlace(step[1], py, a->off[s][1], q[1]),
-                    tz = HJColumnPlace(step[2], pz, a->off[s][2], q[2]);
+        for (PetscInt s = 0; s < a->e.nslots; s++) {
+          const int tx = HJColumnPlace(step[0], px, a->e.off[s][0], q[0]), ty = HJColumnPlace(step[1], py, a->e.off[s][1], q[1]),
+                    tz = HJColumnPlace(step[2], pz, a->e.off[s][2], q[2]);
 
           if (tx < -1 || tx > 1 || ty < -1 || ty > 1 || tz < -1 || tz > 1) continue;
           part += HJFineEntry(a, &r, s) * other.at[HJColumnsSlot(w, tx, ty, tz) * other.stride];

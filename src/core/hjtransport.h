@@ -9,8 +9,8 @@
 
 typedef struct _n_HJHalo *HJHalo;
 
-/* n consecutive entries of one rank's vector, the first of them entry from, which go to consecutive places of another rank's frame
-   buffer, the first of them place to */
+/* n consecutive numbers of one rank's vector, the first of them number from, which go to consecutive ones of another rank's frame
+   buffer, the first of them number to */
 typedef struct {
   PetscMPIInt rank; /* the other rank, or this one itself where the domain is periodic */
   PetscCount  from, to, n;
@@ -69,7 +69,8 @@ struct _n_HJHalo {
   /* Set up. Its roots are the owned entries of the ranks' vectors, its leaves the places of the frame buffer, those of own points too.
      PetscSFGetRootRanks() says from whom this rank reads, PetscSFGetLeafRanks() who reads from it */
   PetscSF      pattern;
-  PetscCount   size; /* places of the frame buffer */
+  PetscInt     dof;  /* numbers at an entry and at a place, which follow one another */
+  PetscCount   size; /* numbers of the frame buffer */
   MPI_Datatype unit; /* what lies at a place */
   /* On every rank all that comes in, and all that goes out, are at most HJ_HALO_MAX_RUNS runs, which need no packing: those of send and
      recv. Two ranks have the runs between them in the same order */

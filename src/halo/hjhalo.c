@@ -175,22 +175,41 @@ static PetscErrorCode HJHaloCheckSize(MPI_Comm comm, PetscCount size)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &large, 1, MPI_INT, MPI_MAX, comm));
   PetscCheck(!large, comm, PETSC_ERR_ARG_OUTOFRANGE,
-             "Halo buffer of more than %" PetscInt_FMT " points on a rank: use more ranks or a PETSc with 64-bit indices",
+             "Halo buffer of more than %" PetscInt_FMT " numbers on a rank: use more ranks or a PETSc with 64-bit indices",
              (PetscInt)PETSC_INT_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From a pattern that is set up, and is the halo's from now on, and the places of its buffer */
-static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount size, const HJHaloOps *ops, HJHalo *halo)
+/* Runs are found in points, and kept in numbers */
+static void HJHaloCountNumbers(PetscInt dof, PetscInt n, HJHaloRun run[])
 {
+  for (PetscInt i = 0; i < n; i++) {
+    run[i].from *= dof;
+    run[i].to *= dof;
+    run[i].n *= dof;
+  }
+}
+
+/* From a pattern of points of so many numbers that is set up, and is the halo's from now on, and the places of its buffer */
+static PetscErrorCode HJHaloFinish(MPI_Comm comm, PetscSF pattern, PetscCount size, PetscInt dof, const HJHaloOps *ops, HJHalo *halo)
+{
+  const MPI_Datatype number = ops->single ? MPI_FLOAT : MPIU_SCALAR;
+
   PetscFunctionBegin;
   PetscCall(PetscNew(halo));
   (*halo)->ops     = ops;
   (*halo)->comm    = comm;
-  (*halo)->size    = size;
-  (*halo)->unit    = ops->single ? MPI_FLOAT : MPIU_SCALAR;
+  (*halo)->dof     = dof;
+  (*halo)->size    = dof * size;
+  (*halo)->unit    = number;
   (*halo)->pattern = pattern;
+  if (dof > 1) {
+    PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)dof, number, &(*halo)->unit));
+    PetscCallMPI(MPI_Type_commit(&(*halo)->unit));
+  }
   PetscCall(HJHaloFindRuns(*halo));
+  HJHaloCountNumbers(dof, (*halo)->nsend, (*halo)->send);
+  HJHaloCountNumbers(dof, (*halo)->nrecv, (*halo)->recv);
   if (ops->create) PetscCall(ops->create(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,13 +223,9 @@ PetscErrorCode HJHaloCreate(DM da, const HJGrid *grid, PetscInt depth, PetscInt 
 
   PetscFunctionBegin;
   for (PetscInt r = 0; r < nboxes; r++) size = PetscMax(size, offsets[r] + HJBoxSize(&boxes[r]));
-  PetscCall(HJHaloCheckSize(comm, size));
+  PetscCall(HJHaloCheckSize(comm, grid->dof * size));
   PetscCall(HJHaloPattern(da, grid, depth, nboxes, boxes, offsets, &pattern));
-  PetscCall(HJHaloFinish(comm, pattern, size, ops, halo));
-  if (grid->dof < 2) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(ops == &HJHaloPetscSF, comm, PETSC_ERR_PLIB, "Several unknowns a point travel by PetscSF");
-  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)grid->dof, MPIU_SCALAR, &(*halo)->unit));
-  PetscCallMPI(MPI_Type_commit(&(*halo)->unit));
+  PetscCall(HJHaloFinish(comm, pattern, size, grid->dof, ops, halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +233,7 @@ PetscErrorCode HJHaloCreateFromSF(MPI_Comm comm, PetscSF sf, PetscInt leaves, co
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)sf));
-  PetscCall(HJHaloFinish(comm, sf, leaves, ops, halo));
+  PetscCall(HJHaloFinish(comm, sf, leaves, 1, ops, halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +257,7 @@ PetscErrorCode HJHaloDestroy(HJHalo *halo)
   if (!*halo) PetscFunctionReturn(PETSC_SUCCESS);
   if ((*halo)->ops->destroy) PetscCall((*halo)->ops->destroy(*halo));
   PetscCall(PetscSFDestroy(&(*halo)->pattern));
-  if ((*halo)->unit != MPIU_SCALAR && (*halo)->unit != MPI_FLOAT) PetscCallMPI(MPI_Type_free(&(*halo)->unit));
+  if ((*halo)->dof > 1) PetscCallMPI(MPI_Type_free(&(*halo)->unit));
   PetscCall(PetscFree(*halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

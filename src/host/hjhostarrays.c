@@ -305,6 +305,49 @@ static PetscErrorCode HJArraysNumber_Host(PetscCount npoints, void **ids, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysSpread_Host(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *v, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < n; p++) to[p] = v[p * dof + component];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysJoin_Host(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *from, PetscScalar *v)
+{
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < n; p++) v[p * dof + component] = from[p];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the array of a slot is one number where it leads inside the domain */
+static PetscBool HJSlotIsSame(const PetscScalar *a, const HJBox *owned, const HJBox *inside, PetscScalar number)
+{
+  for (PetscInt k = inside->lo[2]; k < inside->hi[2]; k++) {
+    for (PetscInt j = inside->lo[1]; j < inside->hi[1]; j++) {
+      for (PetscInt i = inside->lo[0]; i < inside->hi[0]; i++)
+        if (a[HJBoxIndex(owned, i, j, k)] != number) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode HJArraysHolds_Host(const HJCoefficients *c, const HJGrid *grid, HJSlotHolds holds[])
+{
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    const PetscScalar *a   = c->value + HJSlotBegin(c, s);
+    const HJBox        box = HJCoefficientsInside(c, s, grid);
+    HJSlotHolds       *h   = &holds[s];
+    PetscCount         p   = 0;
+
+    while (p < c->npoints && a[p] == 0.0) p++;
+    *h = (HJSlotHolds){.nonzero = (PetscBool)(p < c->npoints), .inside = (PetscBool)!HJBoxEmpty(&box)};
+    if (h->inside) h->number = a[HJBoxIndex(&grid->owned, box.lo[0], box.lo[1], box.lo[2])];
+    h->same = HJSlotIsSame(a, &grid->owned, &box, h->number);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HJArrayOps HJArraysHost = {
   .backend     = &HJBackendHost,
   .alloc       = HJArraysAlloc_Host,
@@ -326,4 +369,7 @@ const HJArrayOps HJArraysHost = {
   .scan        = HJArraysScan_Host,
   .number      = HJArraysNumber_Host,
   .alloc_zeros = HJArraysAllocZeros_Host,
+  .spread      = HJArraysSpread_Host,
+  .join        = HJArraysJoin_Host,
+  .holds       = HJArraysHolds_Host,
 };

@@ -342,9 +342,9 @@ static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, 
   const HJFine     *a    = &l->a;
   const HJShellLine line = HJShellGetLine(&a->shell, j, k);
 
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
+  if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) {
     if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
-    return a->value + a->begin[slot] + line.at;
+    return a->e.value + a->e.begin[slot] + line.at;
   }
   if (!line.ghost) HJHostFineLine(a, slot, j, k, l->entry);
   for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
@@ -359,7 +359,7 @@ static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, 
 static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, const PetscScalar *entry)
 {
   const HJColumns   *w   = &l->w;
-  const signed char *off = l->a.off[slot];
+  const signed char *off = l->a.e.off[slot];
   const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
   const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
   PetscScalar *restrict partial = l->partial;
@@ -407,7 +407,7 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
       const PetscInt fj = w->factor[1] * j + w->base[1] + py, fk = w->factor[2] * k + w->base[2] + pz;
 
       if (fj < points->lo[1] || fj >= points->hi[1] || fk < points->lo[2] || fk >= points->hi[2]) continue;
-      for (PetscInt slot = 0; slot < l->a.nslots; slot++) {
+      for (PetscInt slot = 0; slot < l->a.e.nslots; slot++) {
         const PetscScalar *entry = HJProductLineEntries(l, slot, fj, fk);
 
         for (int px = -more[0]; px <= more[0]; px++) HJProductLineAdd(l, (const int[]){px, py, pz}, slot, entry);

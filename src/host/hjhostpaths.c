@@ -13,13 +13,13 @@
 
 PetscErrorCode HJHostPathsCreate(const HJColumns *w, const HJFine *a, HJHostPaths *p)
 {
-  const PetscInt nlines = HJ_PATHS_PLANES * (a->dim > 2 ? a->nf[1] : 1);
+  const PetscInt nlines = HJ_PATHS_PLANES * (a->e.dim > 2 ? a->nf[1] : 1);
 
   PetscFunctionBegin;
   *p = (HJHostPaths){.w = w, .a = a, .kernels = HJHostPickKernels()};
   PetscCall(PetscMalloc1(HJ_PATHS_WORK * (size_t)w->nc[0], &p->work));
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1((size_t)nlines * a->nslots * a->nf[0], &p->lines));
+  if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((size_t)nlines * a->e.nslots * a->nf[0], &p->lines));
   PetscCall(PetscMalloc1(nlines, &p->held));
   for (PetscInt l = 0; l < nlines; l++) p->held[l] = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,18 +36,18 @@ PetscErrorCode HJHostPathsDestroy(HJHostPaths *p)
 
 void HJHostFineLine(const HJFine *a, PetscInt slot, PetscInt j, PetscInt k, PetscScalar *to)
 {
-  const signed char   *off   = a->off[slot];
+  const signed char   *off   = a->e.off[slot];
   const PetscInt       n     = a->nf[0];
-  const unsigned char *index = a->storage == HJ_COEFFICIENTS_ROW ? NULL : a->index + ((PetscCount)k * a->nf[1] + j) * n;
+  const unsigned char *index = a->e.storage == HJ_COEFFICIENTS_ROW ? NULL : a->e.index + ((PetscCount)k * a->nf[1] + j) * n;
 
   if (!HJPointInside(&a->domain, 0, j + off[1], k + off[2])) {
     memset(to, 0, n * sizeof(*to));
     return;
   }
-  if (a->storage == HJ_COEFFICIENTS_ROW) {
-    for (PetscInt i = 0; i < n; i++) to[i] = a->row[slot];
+  if (a->e.storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt i = 0; i < n; i++) to[i] = a->e.row[slot];
   } else {
-    for (PetscInt i = 0; i < n; i++) to[i] = a->rows[(PetscCount)index[i] * a->nslots + slot];
+    for (PetscInt i = 0; i < n; i++) to[i] = a->e.rows[(PetscCount)index[i] * a->e.nslots + slot];
   }
   if (off[0] < a->domain.lo[0]) to[0] = 0.0;
   if (n - 1 + off[0] >= a->domain.hi[0]) to[n - 1] = 0.0;
@@ -58,14 +58,14 @@ static const PetscScalar *HJPathsLine(const HJHostPaths *p, PetscInt j, PetscInt
 {
   const HJFine    *a    = p->a;
   const PetscCount line = (PetscCount)k * a->nf[1] + j;
-  const PetscInt   at   = a->dim > 2 ? k % HJ_PATHS_PLANES * a->nf[1] + j : j % HJ_PATHS_PLANES;
+  const PetscInt   at   = a->e.dim > 2 ? k % HJ_PATHS_PLANES * a->nf[1] + j : j % HJ_PATHS_PLANES;
   PetscScalar     *here;
 
   *stride = 0;
-  if (a->storage == HJ_COEFFICIENTS_ARRAYS) return a->value + line * a->nf[0];
+  if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) return a->e.value + line * a->nf[0];
   *stride = a->nf[0];
-  here    = p->lines + (PetscCount)at * a->nslots * a->nf[0];
-  for (PetscInt slot = 0; slot < a->nslots && p->held[at] != line; slot++) HJHostFineLine(a, slot, j, k, here + slot * a->nf[0]);
+  here    = p->lines + (PetscCount)at * a->e.nslots * a->nf[0];
+  for (PetscInt slot = 0; slot < a->e.nslots && p->held[at] != line; slot++) HJHostFineLine(a, slot, j, k, here + slot * a->nf[0]);
   p->held[at] = line;
   return here;
 }
@@ -106,7 +106,7 @@ static PetscBool HJPathsCouplings(const HJPathsPiece *c, int x, int y, int z, co
 {
   const HJColumns   *w       = c->p->w;
   const HJFine      *a       = c->p->a;
-  const int          more[3] = {!w->step[0], a->dim > 1 && !w->step[1], a->dim > 2 && !w->step[2]};
+  const int          more[3] = {!w->step[0], a->e.dim > 1 && !w->step[1], a->e.dim > 2 && !w->step[2]};
   const PetscScalar *line, *entry[27];
   PetscCount         stride;
   PetscInt           n = 0;
@@ -117,7 +117,7 @@ static PetscBool HJPathsCouplings(const HJPathsPiece *c, int x, int y, int z, co
       for (int ox = o[0] - more[0]; ox <= o[0] + more[0]; ox++) {
         const int slot = HJFineSlot(a, ox, oy, oz);
 
-        if (slot >= 0) entry[n++] = line + (stride ? slot * stride : a->begin[slot]);
+        if (slot >= 0) entry[n++] = line + (stride ? slot * stride : a->e.begin[slot]);
       }
     }
   }

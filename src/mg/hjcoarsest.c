@@ -289,13 +289,36 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What b and x have of the constants is taken out where they are in the null space. Of an unsymmetric matrix they are in that of its rows
-   alone: what its columns leave out of b is another vector */
+/* What each row of the last grid loses of a sum over all that is to be 0: shares that go with the sizes of the diagonal. Equal ones would
+   be made large by D^-1 where rows are small, by as much as rows differ */
+PetscErrorCode HJMGSetUpShares(PC_HJMG *mg)
+{
+  const HJMGLevel *level = &mg->level[mg->nlevels - 1];
+  PetscReal        most;
+  PetscScalar      sum;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&mg->shares));
+  if (!mg->constants || mg->inverse || mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(level->A, NULL, &mg->shares));
+  PetscCall(MatGetDiagonal(level->A, mg->shares));
+  PetscCall(VecAbs(mg->shares));
+  PetscCall(VecMax(mg->shares, NULL, &most));
+  if (most > 0.0) PetscCall(VecScale(mg->shares, 1.0 / most)); /* its sum may pass the range of numbers */
+  else PetscCall(VecSet(mg->shares, 1.0));
+  PetscCall(VecSum(mg->shares, &sum));
+  PetscCall(VecScale(mg->shares, 1.0 / sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What b and x have of the constants is taken out where they are in the null space, of x by the transpose of what does so to b. Of an
+   unsymmetric matrix they are in that of its rows alone: what its columns leave out of b is another vector */
 PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool zero, const HJPlanned *planned, Vec b, Vec x)
 {
   HJMGLevel      *level     = &mg->level[mg->nlevels - 1];
   HJOperator     *op        = transposed ? level->opt : level->op;
   const PetscBool symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
+  PetscScalar     sum;
 
   PetscFunctionBegin;
   if (mg->inverse) {
@@ -307,8 +330,14 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(b, level->r));
-  if (symmetric || transposed) PetscCall(MatNullSpaceRemove(mg->constants, level->r));
+  if (symmetric || transposed) {
+    PetscCall(VecSum(b, &sum));
+    PetscCall(VecAXPY(level->r, -sum, mg->shares));
+  }
   PetscCall(HJOperatorRun(op, &level->w, &(HJRun){.its = 1, .zero = zero, .b = level->r, .x = x, .planned = planned}));
-  if (symmetric || !transposed) PetscCall(MatNullSpaceRemove(mg->constants, x));
+  if (symmetric || !transposed) {
+    PetscCall(VecDot(x, mg->shares, &sum));
+    PetscCall(VecShift(x, -sum));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

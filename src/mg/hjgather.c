@@ -420,7 +420,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, NULL, it));
   else {
     for (*it = 0;; ++*it) {
-      PetscCall(HJMGTestResidual(NULL, ksp, *it));
+      PetscCall(HJMGTestResidual(NULL, ksp, *it, NULL, NULL, NULL));
       if (ksp->reason || *it == its) break;
     }
   }

@@ -675,5 +675,6 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   PetscCall(HJMGGatherDestroy(&mg->gather));
   PetscCall(HJFenceDestroy(&mg->fence));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
+  PetscCall(VecDestroy(&mg->shares));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

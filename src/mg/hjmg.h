@@ -240,6 +240,7 @@ typedef struct {
   PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
   PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
   MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
+  Vec           shares;         /* see HJMGSetUpShares(); NULL where no sweeps solve a grid without constants */
   PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough, see HJ_MG_ROUGH_FINEST */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
@@ -426,6 +427,8 @@ PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
+/* Finds what takes constants out of what sweeps of the last grid read and leave, once it is known what solves it */
+PETSC_INTERN PetscErrorCode HJMGSetUpShares(PC_HJMG *);
 /* A vector of random numbers, of which each eigenvector has a share; the same on each rank */
 PETSC_INTERN PetscErrorCode HJMGFillRough(const HJBackendOps *, Vec);
 /* x becomes the solution of the coarsest grid's system, or of its transpose, as far as a cycle needs it. Sweeps begin from what x holds
@@ -473,8 +476,15 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
-/* Collective on the KSP. Its test of the residual that was begun; pc: NULL on ranks that have none of it, which the first has */
-PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it);
+/* Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be overwritten. pc:
+   NULL on ranks that have none of it, which the first has */
+PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
+/* Whether such a sum of squares lost no digits. Else the norm is found once more: VecNorm() sums up squares too */
+static inline PetscBool HJMGSquaresAreExact(PetscReal squares)
+{
+  return (PetscBool)(squares >= 1e-280 && squares <= 1e300);
+}
+PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 /* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
 /* Begins the sum of the squares of a vector on the finest grid */

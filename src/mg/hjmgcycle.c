@@ -18,8 +18,27 @@ PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits for the sum that was begun. The norm is that of all ranks' values */
-static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
+PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
+{
+  Vec scaled;
+  int exponent;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(v, NORM_INFINITY, norm));
+  if (*norm == 0.0 || PetscIsInfOrNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)frexp(*norm, &exponent);
+  exponent = PetscMax(exponent, -1000); /* its inverse is a number too */
+  PetscCall(VecDuplicate(v, &scaled));
+  PetscCall(VecCopy(v, scaled));
+  PetscCall(VecScale(scaled, ldexp(1.0, -exponent)));
+  PetscCall(VecNorm(scaled, NORM_2, norm));
+  PetscCall(VecDestroy(&scaled));
+  *norm = ldexp(*norm, exponent);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for the sum that was begun. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be overwritten */
+static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
 {
   PC_HJMG    *mg = (PC_HJMG *)pc->data;
   PetscScalar squares;
@@ -28,6 +47,9 @@ static PetscErrorCode HJMGNorm(PC pc, PetscReal *norm)
   PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
   *norm = PetscSqrtReal(PetscRealPart(squares));
+  if (HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
+  PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,6 +69,7 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
     b = mg->scaled;
   }
   PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (mg->steps[kind].in_y) PetscCall(VecCopy(mg->level[0].r, x)); /* without smoothing before the correction it may end there */
   if (mg->scale && transposed) {
     PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
     PetscCall(VecCopy(mg->scaled, x));
@@ -105,13 +128,13 @@ PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it)
+PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it, Vec b, Vec x, Vec work)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
   PetscReal      norm = 0;
 
   PetscFunctionBegin;
-  if (pc) PetscCall(HJMGNorm(pc, &norm));
+  if (pc) PetscCall(HJMGNorm(pc, b, x, work, &norm));
   if (!pc || PetscObjectComm((PetscObject)pc) != comm) PetscCallMPI(MPI_Bcast(&norm, 1, MPIU_REAL, 0, comm));
   PetscCall(HJMGTest(ksp, it, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -208,7 +231,7 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
   else if (zero) PetscCall(VecSet(x, 0.0));
   if (first) PetscCall(HJMGTest(ksp, 0, *first));
-  else PetscCall(HJMGTestResidual(pc, ksp, 0));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0, b, zero ? NULL : vx, vy));
   if (ksp->reason || !its) {
     if (early) PetscCall(VecSet(x, 0.0));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,7 +240,7 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGShow(how, vx, x));
-    PetscCall(HJMGTestResidual(pc, ksp, ++*it));
+    PetscCall(HJMGTestResidual(pc, ksp, ++*it, b, vx, vy));
   }
   if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));

@@ -323,6 +323,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (mg->changed >= HJ_MG_CHANGED_WEIGHTS) PetscCall(HJMGSetUpWeights(pc));
   if (mg->gather) PetscCall(HJMGGatherSetUp(pc));
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
@@ -412,6 +413,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
   }
+  PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));

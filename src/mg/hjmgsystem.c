@@ -11,6 +11,8 @@ static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
 /* A last grid of more unknowns is swept, as many times as its coarser grids would be worth */
 #define HJ_MG_SYSTEM_FACTOR 20000
 #define HJ_MG_SYSTEM_SWEEPS 32
+/* Pivots that are smaller, as shares of the largest diagonal, are zero, and shifted by as much */
+#define HJ_MG_SYSTEM_PIVOT (100 * PETSC_MACHINE_EPSILON)
 
 typedef struct {
   DM           da, points; /* the grid, and the same with one unknown a point */
@@ -102,6 +104,28 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective. Whether a row of an assembled matrix has no entry on the diagonal, not even a zero */
+static PetscErrorCode HJMGSystemLacksDiagonal(Mat A, PetscBool *lacks)
+{
+  PetscMPIInt any = 0;
+  PetscInt    begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt row = begin; row < end && !any; row++) {
+    const PetscInt *columns;
+    PetscInt        n, i = 0;
+
+    PetscCall(MatGetRow(A, row, &n, &columns, NULL));
+    while (i < n && columns[i] != row) i++;
+    any = i == n;
+    PetscCall(MatRestoreRow(A, row, &n, &columns, NULL));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  *lacks = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
@@ -110,7 +134,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   HJCut            cut[3];
   const PetscInt  *widths[3];
   DMDAStencilType  type;
-  PetscBool        aij;
+  PetscBool        aij, lacks = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJGridGetCuts(da, cut));
@@ -133,7 +157,8 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
-  if (!aij) PetscCall(HJCopyRows(pc->pmat, &s->rows));
+  if (aij) PetscCall(HJMGSystemLacksDiagonal(pc->pmat, &lacks));
+  if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &s->rows)); /* a factorisation asks for diagonals */
   else {
     PetscCall(PetscObjectReference((PetscObject)level->A));
     s->rows = level->A;
@@ -233,6 +258,36 @@ static PetscErrorCode HJMGSystemSetFactor(KSP ksp)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(PCSetType(pc, size > 1 ? PCREDUNDANT : PCLU));
   if (size == 1) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which pivots are zero follows from the size of the matrix that is factored; else PETSc asks how far they are from 0 */
+static PetscErrorCode HJMGSystemScalePivots(HJMGSystem s)
+{
+  Mat         A;
+  Vec         diagonal;
+  KSP         ksp;
+  PC          pc;
+  PetscReal   most;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  if (s->swept) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, NULL, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(VecNorm(diagonal, NORM_INFINITY, &most));
+  PetscCall(VecDestroy(&diagonal));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  if (size > 1) {
+    PetscCall(PCRedundantGetKSP(pc, &ksp));
+    PetscCall(KSPGetPC(ksp, &pc));
+  }
+  if (!(most > 0.0) || PetscIsInfOrNanReal(most)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactorSetZeroPivot(pc, HJ_MG_SYSTEM_PIVOT * most));
+  PetscCall(PCFactorSetShiftAmount(pc, HJ_MG_SYSTEM_PIVOT * most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,6 +444,7 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   mg->system->read = now;
   mg->changed      = HJ_MG_CHANGED_NOTHING;
   PetscCall(PCSetOperators(mg->system->pc, mg->system->level[0].A, mg->system->level[0].A));
+  PetscCall(HJMGSystemScalePivots(mg->system));
   PetscCall(PCSetUp(mg->system->pc));
   pc->failedreason = mg->system->pc->failedreason;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -225,7 +225,7 @@ static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s, const HJPla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest number and the sum of squares of a vector of all ranks */
+/* The largest number and the norm of a vector of all ranks */
 static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *norm, PetscReal *largest)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)v);
@@ -239,7 +239,8 @@ static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *nor
   PetscCall(VecRestoreArrayRead(v, &a));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, comm));
-  *norm = PetscSqrtReal(*norm);
+  if (HJMGSquaresAreExact(*norm)) *norm = PetscSqrtReal(*norm);
+  else PetscCall(HJMGNormOfAnySize(v, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,6 +28,8 @@
    velocity are a symmetric matrix with scaled rows too, whose scale grows exponentially along the flow: restriction by it would see nothing
    but its end */
 #define HJ_MG_SCALE_SPREAD 20.0
+/* As much more diagonal, by which scales of points far from one another say nothing of each other */
+#define HJ_MG_SCALE_LOCAL 1e-2
 
 /* On fewer ranks rows have been scaled, or need not be */
 PetscBool HJMGMayScale(const PC_HJMG *mg)
@@ -237,8 +239,8 @@ static PetscErrorCode HJMGNormalizeScale(Mat A, Vec scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Laplacian of the pairs, and a solver of it. Points without pairs keep what they have */
-static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, KSP *ksp)
+/* The Laplacian of the pairs with so much more diagonal, and a solver of it. Points without pairs keep what they have */
+static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, PetscReal shift, KSP *ksp)
 {
   Mat          L;
   Vec          diagonal;
@@ -251,7 +253,7 @@ static PetscErrorCode HJMGScaleKSP(Mat link, Vec count, KSP *ksp)
   PetscCall(VecCopy(count, diagonal));
   PetscCall(VecGetLocalSize(diagonal, &n));
   PetscCall(VecGetArray(diagonal, &v));
-  for (PetscInt i = 0; i < n; i++) v[i] = v[i] == 0.0 ? 1.0 : v[i] * (1.0 + HJ_MG_SCALE_SHIFT);
+  for (PetscInt i = 0; i < n; i++) v[i] = v[i] == 0.0 ? 1.0 : v[i] * (1.0 + shift);
   PetscCall(VecRestoreArray(diagonal, &v));
   PetscCall(MatDuplicate(link, MAT_COPY_VALUES, &L));
   PetscCall(MatScale(L, -1.0));
@@ -310,6 +312,62 @@ static PetscErrorCode HJMGScaleFits(const HJMGPairs *m, Mat A, Vec sum, Vec coun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the pairs say beyond some logarithms */
+static PetscErrorCode HJMGScaleResidual(const HJMGPairs *m, Vec sum, Vec count, Vec logs, Vec work, Vec residual)
+{
+  PetscFunctionBegin;
+  PetscCall(VecPointwiseMult(work, count, logs));
+  PetscCall(MatMultAdd(m->link, logs, sum, residual));
+  PetscCall(VecAXPY(residual, -1.0, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether what the pairs say is rough from point to point: one step of Jacobi's method explains a good share of it. Overwrites work */
+static PetscErrorCode HJMGScaleIsRough(const HJMGPairs *m, Vec sum, Vec count, Vec work, PetscBool *is)
+{
+  PetscReal   squares;
+  PetscScalar explained;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&m->squares, &squares, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)sum)));
+  PetscCall(VecCopy(count, work));
+  PetscCall(VecReciprocal(work)); /* 0 where the count is */
+  PetscCall(VecPointwiseMult(work, work, sum));
+  PetscCall(VecDot(work, sum, &explained));
+  *is = (PetscBool)(0.5 * PetscRealPart(explained) >= HJ_MG_SCALE_SHARE * squares);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Where a flow makes logarithms grow along it without end, rows may be scaled at random besides: those that fit best among such as are
+   near a guess but from point to point. The guess where they do not serve
+*/
+static PetscErrorCode HJMGSolveLocalScale(const HJMGPairs *m, Mat A, Vec sum, Vec count, PetscReal spread, Vec guess, Vec logs,
+                                          PetscBool *fits)
+{
+  KSP ksp;
+  Vec residual, work;
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(guess, logs));
+  PetscCall(VecDuplicate(logs, &work));
+  PetscCall(HJMGScaleIsRough(m, sum, count, work, fits));
+  if (*fits) {
+    PetscCall(VecDuplicate(logs, &residual));
+    PetscCall(HJMGScaleKSP(m->link, count, HJ_MG_SCALE_LOCAL, &ksp));
+    PetscCall(HJMGScaleResidual(m, sum, count, logs, work, residual));
+    PetscCall(KSPSetTolerances(ksp, HJ_MG_SCALE_RTOL, PETSC_DEFAULT, PETSC_DEFAULT, 50));
+    PetscCall(KSPSolve(ksp, residual, work));
+    PetscCall(VecAXPY(logs, 1.0, work));
+    PetscCall(HJMGScaleFits(m, A, sum, count, logs, spread, fits));
+    if (!*fits) PetscCall(VecCopy(guess, logs));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&residual));
+  }
+  PetscCall(VecDestroy(&work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The logarithms that fit best, from a guess. *fits is false, the solve ends early, and they are the guess again, where they are those of
    no scale; whether they serve is seen from the matrix that they scale */
 static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec count, Vec logs, PetscBool *fits)
@@ -319,7 +377,7 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
   PetscReal norm, least, spread;
 
   PetscFunctionBegin;
-  PetscCall(HJMGScaleKSP(m->link, count, &ksp));
+  PetscCall(HJMGScaleKSP(m->link, count, HJ_MG_SCALE_SHIFT, &ksp));
   PetscCall(VecDuplicate(logs, &guess));
   PetscCall(VecCopy(logs, guess));
   PetscCall(HJMGFindSpread(A, count, guess, &spread));
@@ -329,9 +387,7 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
   PetscCall(VecNorm(sum, NORM_2, &least));
   *fits = PETSC_TRUE;
   for (int i = 0; i < HJ_MG_SCALE_SOLVES && *fits; i++) {
-    PetscCall(VecPointwiseMult(correction, count, logs));
-    PetscCall(MatMultAdd(m->link, logs, sum, residual));
-    PetscCall(VecAXPY(residual, -1.0, correction));
+    PetscCall(HJMGScaleResidual(m, sum, count, logs, correction, residual));
     PetscCall(VecNorm(residual, NORM_2, &norm));
     if (norm <= HJ_MG_SCALE_ROUNDING * least) break;
     PetscCall(KSPSetTolerances(ksp, i ? HJ_MG_SCALE_RTOL : HJ_MG_SCALE_FIRST, PETSC_DEFAULT, PETSC_DEFAULT, 50));
@@ -339,7 +395,7 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
     PetscCall(VecAXPY(logs, 1.0, correction));
     PetscCall(HJMGScaleFits(m, A, sum, count, logs, spread, fits));
   }
-  if (!*fits) PetscCall(VecCopy(guess, logs));
+  if (!*fits) PetscCall(HJMGSolveLocalScale(m, A, sum, count, spread, guess, logs, fits));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&guess));
   PetscCall(VecDestroy(&residual));

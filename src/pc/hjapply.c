@@ -4,6 +4,8 @@
 */
 #include "hjpc.h"
 
+PetscLogEvent PCHJacobi_Cycle;
+
 /* A line about what slabs did since the one before */
 static PetscErrorCode HJMonitorSlabs(PC pc, const HJSlabsInfo *before)
 {

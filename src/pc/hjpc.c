@@ -5,15 +5,6 @@
 #include "hjpc.h"
 #include <ctype.h>
 
-const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "chebyshev4",           "opt_chebyshev4",
-                                           "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
-const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
-const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
-const char *const PCHJacobiSlabTypes[]  = {"auto", "skewed", "pyramid", "PCHJacobiSlabType", "PC_HJACOBI_SLAB_", NULL};
-const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
-
-PetscLogEvent PCHJacobi_SetUp, PCHJacobi_Cycle;
-
 static PetscBool PCHJacobiPackageInitialized = PETSC_FALSE;
 
 /* A number of bytes, or of units of 1024, 1024^2, ... of them */

@@ -5,6 +5,13 @@
 */
 #include "hjpc.h"
 
+const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "chebyshev4",           "opt_chebyshev4",
+                                           "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
+const char *const PCHJacobiBackends[]   = {"auto", "host", "cuda", "PCHJacobiBackend", "PC_HJACOBI_BACKEND_", NULL};
+const char *const PCHJacobiOperators[]  = {"auto", "stencil", "matrix", "PCHJacobiOperator", "PC_HJACOBI_OPERATOR_", NULL};
+const char *const PCHJacobiSlabTypes[]  = {"auto", "skewed", "pyramid", "PCHJacobiSlabType", "PC_HJACOBI_SLAB_", NULL};
+const char *const PCHJacobiCheckNorms[] = {"ksp", "update_max", "PCHJacobiCheckNorm", "PC_HJACOBI_CHECK_NORM_", NULL};
+
 PetscErrorCode PCHJacobiChanged(PC pc, HJChange change)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;

@@ -4,6 +4,8 @@
 */
 #include "hjpc.h"
 
+PetscLogEvent PCHJacobi_SetUp;
+
 /* All that set-up has made */
 static PetscErrorCode HJDestroyMade(PC pc)
 {

@@ -5,8 +5,8 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
-#include "cuda/kernels/hjentries.cuh"
 #include "cuda/device/hjscratch.h"
+#include "cuda/kernels/hjkernel.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
@@ -163,21 +163,23 @@ template <typename T> static __global__ void HJPart_Kernel(const __grid_constant
 
 /* What HJArrayOps' couples() is asked */
 typedef struct {
-  HJDEntries a;
-  HJBox      points[HJ_MAX_SIDES], to;
-  bool       in;
+  HJEntries a;
+  int       n[3];
+  HJBox     domain, points[HJ_MAX_SIDES], to;
+  bool      in;
 } HJCouplesArgs;
 
 static __device__ bool HJPointCouples(const HJCouplesArgs &p, int i, int j, int k)
 {
-  const long long at = ((long long)k * p.a.n[1] + j) * p.a.n[0] + i;
+  const long long at = ((long long)k * p.n[1] + j) * p.n[0] + i;
 
-  if (p.in && HJDEntryAt(p.a, 0, at) == 0.0) return true;
+  if (p.in && HJEntryAt(&p.a, 0, at) == 0.0) return true;
   for (int s = 1; s < p.a.nslots; s++) {
-    const int *off = p.a.off[s], to[3] = {i + off[0], j + off[1], k + off[2]};
+    const signed char *off   = p.a.off[s];
+    const int          to[3] = {i + off[0], j + off[1], k + off[2]};
 
-    if (HJDEntryAt(p.a, s, at) == 0.0) continue;
-    if (HJPointInside(&p.a.domain, to[0], to[1], to[2]) && HJPointInside(&p.to, to[0], to[1], to[2]) == (PetscBool)p.in) return true;
+    if (HJEntryAt(&p.a, s, at) == 0.0) continue;
+    if (HJPointInside(&p.domain, to[0], to[1], to[2]) && HJPointInside(&p.to, to[0], to[1], to[2]) == (PetscBool)p.in) return true;
   }
   return false;
 }
@@ -403,9 +405,11 @@ static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid
     couple[b]   = PETSC_FALSE;
   }
   if (!most || !n) PetscFunctionReturn(PETSC_SUCCESS);
-  p.a  = HJDEntriesOf(grid, c);
-  p.to = *to;
-  p.in = in;
+  for (int d = 0; d < 3; d++) p.n[d] = (int)HJBoxWidth(&grid->owned, d);
+  p.domain = grid->domain;
+  p.a      = HJEntriesOf(c);
+  p.to     = *to;
+  p.in     = in;
   PetscCall(HJFlagBegin(&flag));
   PetscCall(HJStream(&stream));
   HJCouples_Kernel<<<dim3(HJArraysBlocks(most), (unsigned)n), HJ_ARRAYS_THREADS, 0, stream>>>(p, flag);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   The backend table of the GPU: device copy of the stencil, memory, stream, sweeps by the kernels that hjtable.cu chooses. No kernel of the
-   method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
+   The backend table of the GPU, with that of multigrid: device copy of the stencil, memory, stream, sweeps by the kernels that hjtable.cu
+   chooses. No kernel of the method is here, and no decision about passes: limits() tells the planner what the chosen family can do.
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
-#include "hjmultigrid_cuda.h"
 #include "hjtable.h"
 #include "cuda/device/hjscratch.h"
-#include "cuda/kernels/setup/hjabsolute.h"
+#include "cuda/device/hjgraph.h"
+#include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
+#include "cuda/kernels/setup/hjabsolute.h"
+#include "cuda/kernels/setup/hjcycle_cuda.h"
+#include "cuda/kernels/setup/hjgalerkin_cuda.h"
+#include "cuda/kernels/setup/hjinterpolation_cuda.h"
+#include "cuda/kernels/setup/hjmeasure_cuda.h"
 #include "cuda/kernels/sweep/plane/hjframe2d.h"
+#include "cuda/kernels/transfer/hjrestrict_cuda.h"
+#include "cuda/kernels/transfer/hjtransfer_cuda.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
 #define HJ_MAX_POINTS ((PetscInt)PetscMin(HJ_ENDLESS, INT_MAX / 2) - HJ_FAR) /* of a direction: kernels add to coordinates, which are int */
@@ -561,7 +568,7 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
+static PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], PetscReal *ratio)
 {
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
   HJDSweep     d[HJD_MAX_SWEEPS];
@@ -574,7 +581,7 @@ PetscErrorCode HJAbsoluteLater_CUDA(void *ctx, PetscInt n, const HJSweep s[], Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJScratch_CUDA(PetscCount n, PetscBool zero, PetscScalar **p)
+static PetscErrorCode HJScratch_CUDA(PetscCount n, PetscBool zero, PetscScalar **p)
 {
   cudaStream_t stream;
 
@@ -585,7 +592,7 @@ PetscErrorCode HJScratch_CUDA(PetscCount n, PetscBool zero, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJUnscratch_CUDA(PetscScalar **p)
+static PetscErrorCode HJUnscratch_CUDA(PetscScalar **p)
 {
   cudaStream_t stream;
 
@@ -597,7 +604,7 @@ PetscErrorCode HJUnscratch_CUDA(PetscScalar **p)
 }
 
 /* Not through an operator's pinned buffers, which take longer to make than a few numbers to read */
-PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCount n)
+static PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCount n)
 {
   PetscFunctionBegin;
   PetscCall(HJCopyBytes_CUDA(NULL, to, from, (size_t)n * sizeof(*to)));
@@ -614,7 +621,7 @@ static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
+static PetscErrorCode HJAllocZeros_CUDA(PetscCount n, PetscScalar **p)
 {
   cudaStream_t stream;
 
@@ -669,6 +676,42 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscCall(HJCopyBytes_CUDA(ctx, to, from, (size_t)n * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static const HJMultigridOps HJMultigridCUDA = {
+  .interpolate                    = HJInterpolate_CUDA,
+  .interpolate_transpose          = HJInterpolateTranspose_CUDA,
+  .galerkin                       = HJGalerkin_CUDA,
+  .measure                        = HJMeasure_CUDA,
+  .alloc_zeros                    = HJAllocZeros_CUDA,
+  .scratch                        = HJScratch_CUDA,
+  .unscratch                      = HJUnscratch_CUDA,
+  .absolute_later                 = HJAbsoluteLater_CUDA,
+  .read                           = HJRead_CUDA,
+  .restrict_residual              = HJRestrictResidual_CUDA,
+  .number_create                  = HJNumberCreate_CUDA,
+  .number_destroy                 = HJNumberDestroy_CUDA,
+  .number_squares                 = HJNumberSquares_CUDA,
+  .number_send                    = HJNumberSend_CUDA,
+  .number_wait                    = HJNumberWait_CUDA,
+  .fill_dense                     = HJFillDense_CUDA,
+  .invert                         = HJInvert_CUDA,
+  .multiply_dense                 = HJMultiplyDense_CUDA,
+  .capture_begin                  = HJCaptureBegin_CUDA,
+  .capture_end                    = HJCaptureEnd_CUDA,
+  .graph_replay                   = HJGraphReplay_CUDA,
+  .graph_destroy                  = HJGraphDestroy_CUDA,
+  .interpolate_variable           = HJInterpolateVariable_CUDA,
+  .interpolate_transpose_variable = HJInterpolateTransposeVariable_CUDA,
+  .galerkin_variable              = HJGalerkinVariable_CUDA,
+  .couplings                      = HJTransferCouplings_CUDA,
+  .jump                           = HJTransferJump_CUDA,
+  .interpolation_fill             = HJInterpolationFill_CUDA,
+  .lines_create                   = HJLinesCreate_CUDA,
+  .lines_destroy                  = HJLinesDestroy_CUDA,
+  .lines_factor                   = HJLinesFactor_CUDA,
+  .lines_solve                    = HJLinesSolve_CUDA,
+  .restricts_apart                = HJRestrictsApart_CUDA,
+};
 
 const HJBackendOps HJBackendCUDA = {
   .name              = "cuda",

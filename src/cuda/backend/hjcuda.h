@@ -4,7 +4,7 @@
 
    hjtable.cu has the ordered table that chooses the kernels of sweeps, products and transfers; tests/test_table.c asserts it for five GPUs.
    hjslab.cu sweeps slabs. hjextract.cu reads the rows of a matrix that lies on the GPU (what they mean is decided in stencil/), hjarrays.cu
-   works on the arrays of a stencil matrix, hjcoo.cu fills them by COO. hjmultigrid.cu hands on what the grids of a multigrid need.
+   works on the arrays of a stencil matrix, hjcoo.cu fills them by COO.
 */
 #pragma once
 

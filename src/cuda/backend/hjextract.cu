@@ -38,14 +38,10 @@ struct HJDRows : HJDPoints {
   const double   *Aa, *Ba;
 };
 
-/* Rows of a stencil matrix: arrays over the points, or rows and an index (NULL: all points have the first) */
+/* Rows of a stencil matrix */
 struct HJDCoefficients : HJDPoints {
-  int                  nslots;
-  long long            begin[HJ_MAX_SLOTS]; /* of the array of each slot in value */
-  signed char          box[HJ_MAX_SLOTS];   /* slot of a box of each of the matrix */
-  double               row[HJ_MAX_SLOTS];   /* where there is no index */
-  const double        *rows, *value;
-  const unsigned char *index;
+  HJEntries   e;
+  signed char box[HJ_MAX_SLOTS]; /* slot of a box of each of the matrix */
 };
 
 /* Distinct rows while they are looked for, by the hash of the row */
@@ -160,13 +156,13 @@ struct HJDStencilRow {
   unsigned int  outside;
   const double *row;
   __device__    HJDStencilRow(const HJDCoefficients &g, const HJDPoint &q, int r)
-      : nnz(g.nslots), at(r), outside(q.outside), row(g.index ? g.rows + g.index[r] * g.nslots : g.row)
+      : nnz(g.e.nslots), at(r), outside(q.outside), row(g.e.index ? g.e.rows + g.e.index[r] * g.e.nslots : g.e.row)
   {
   }
   __device__ double value(const HJDCoefficients &g, int t) const
   {
     if (outside >> g.box[t] & 1) return 0.0;
-    return g.value ? g.value[g.begin[t] + at] : row[t];
+    return g.e.value ? g.e.value[g.e.begin[t] + at] : row[t];
   }
   __device__ int slot(const HJDCoefficients &g, const HJDPoint &, int, int t) const { return g.box[t]; }
 };
@@ -378,7 +374,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
   for (int line = blockIdx.y * blockDim.y + threadIdx.y; line < lines && i < nx; line += gridDim.y * blockDim.y) {
     const int       p[3] = {i, DIM == 3 ? line % ny : line, DIM == 3 ? line / ny : 0}, r = line * nx + i;
     const long long at   = HJDIndex(to.box, p[0], p[1], p[2]);
-    const double    here = g.value[r], d = HJDiagonalInverse(here);
+    const double    here = g.e.value[r], d = HJDiagonalInverse(here);
     double          sum  = fabs(here);
     bool            same = true;
     unsigned        ends = 0; /* see HJMeasureAdd() */
@@ -404,7 +400,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
         if (off < 0 && p[c] == 0) own = false, inside = inside && g.l.neighbor[c][0];
         if (off > 0 && p[c] == g.l.width[c] - 1) own = false, inside = inside && g.l.neighbor[c][1];
       }
-      const double v = inside ? g.value[g.begin[1 + o] + r] : 0.0;
+      const double v = inside ? g.e.value[g.e.begin[1 + o] + r] : 0.0;
 
       sum += fabs(v);
       if (MEASURE) {
@@ -418,7 +414,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
         const int opposite = BOX ? NN - 1 - o : o ^ 1;
         const int to_point = r + HJDOffset(DIM, BOX, o, 0) + nx * (HJDOffset(DIM, BOX, o, 1) + ny * HJDOffset(DIM, BOX, o, 2));
 
-        same = same && HJIsSame(v, g.value[g.begin[1 + opposite] + to_point], d, g.l.slack);
+        same = same && HJIsSame(v, g.e.value[g.e.begin[1 + opposite] + to_point], d, g.l.slack);
       }
     }
     if (here == 0.0) atomicMin(&fill->zero_row, r);
@@ -555,15 +551,8 @@ static void HJReadSetCoefficients(HJReadContext *ctx, const HJCoefficients *c)
   ctx->is_stencil               = PETSC_TRUE;
   ctx->end                      = c->shape == HJ_STAR ? HJ_SCAN_FEW : HJ_SCAN_BOX;
   *static_cast<HJDPoints *>(to) = ctx->rows;
-  to->nslots                    = (int)c->nslots;
-  to->rows                      = c->device_rows;
-  to->index                     = c->index;
-  to->value                     = c->value;
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    to->box[s]   = (signed char)HJShapeBoxSlot(c->dim, c->shape, s);
-    to->begin[s] = HJSlotBegin(c, s);
-    if (c->storage == HJ_COEFFICIENTS_ROW) to->row[s] = c->rows[s];
-  }
+  to->e                         = HJEntriesOf(c);
+  for (PetscInt s = 0; s < c->nslots; s++) to->box[s] = (signed char)HJShapeBoxSlot(c->dim, c->shape, s);
 }
 
 static PetscErrorCode HJReadOpen(Mat A, Mat B, const PetscInt *garray, const HJRowLayout *layout, void **out)
@@ -756,10 +745,10 @@ static PetscErrorCode HJReadScanRow(const HJReadContext *ctx, HJRowScan *scan)
     if (e < scan->row + scan->n) continue;
     scan->n++;
     e->outside = outside;
-    for (int s = 0; s < c->nslots; s++) {
+    for (int s = 0; s < c->e.nslots; s++) {
       const int slot = c->box[s];
 
-      if (!(outside >> slot & 1)) HJDistinctRowSet(e, slot, c->row[s]);
+      if (!(outside >> slot & 1)) HJDistinctRowSet(e, slot, c->e.row[s]);
     }
     if (e->nonzero & ~c->star) scan->box = PETSC_TRUE;
   }
@@ -774,7 +763,7 @@ static PetscErrorCode HJReadScan(void *vctx, HJRowScan *scan)
 
   PetscFunctionBegin;
   static_assert(HJ_MAX_RAW_ROWS < HJ_SLOTS, "distinct rows fit into the table");
-  if (ctx->is_stencil && !ctx->c.index && !ctx->c.value) {
+  if (ctx->is_stencil && ctx->c.e.storage == HJ_COEFFICIENTS_ROW) {
     PetscCall(HJReadScanRow(ctx, scan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -848,7 +837,7 @@ static PetscErrorCode HJReadFillSlots(HJReadContext *ctx, const HJStencil *st, c
   to.box  = HJDBoxFrom(&st->box);
   to.dinv = st->dinv;
   for (PetscInt s = 1; s < st->nslots; s++)
-    to.value[s] = st->value[s] == ctx->c.value + ctx->c.begin[s] ? NULL : st->value[s]; /* NULL: in place */
+    to.value[s] = st->value[s] == ctx->c.e.value + ctx->c.e.begin[s] ? NULL : st->value[s]; /* NULL: in place */
   #define HJFillLaunchOne(dim, box)                                                                                                        \
     do {                                                                                                                                   \
       if (partial) HJFillSlots_Kernel<dim, box, true><<<grid, block, 0, ctx->stream>>>(ctx->c, to, half, fill, partial);                   \
@@ -886,7 +875,7 @@ static PetscErrorCode HJReadFill(void *vctx, const HJStencil *st, HJRowFill *out
   HJReadContext *ctx = (HJReadContext *)vctx;
   dim3           block(HJ_FILL_THREADS), grid;
   size_t         bytes;
-  const bool     slots = ctx->is_stencil && ctx->c.value && ctx->c.nslots == st->nslots;
+  const bool     slots = ctx->is_stencil && ctx->c.e.value && ctx->c.e.nslots == st->nslots;
 
   struct Found {
     HJDFill       fill;

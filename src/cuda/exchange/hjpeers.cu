@@ -126,17 +126,23 @@ PetscErrorCode HJPeersUpload(void *to, const void *from, size_t bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJUploadList(PetscCount n, const PetscInt *list, PetscInt **d_list)
+/* The numbers of n entries, dof each */
+static PetscErrorCode HJUploadList(PetscInt dof, PetscCount n, const PetscInt *list, PetscInt **d_list)
 {
+  PetscInt *numbers;
+
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJAlloc(n * sizeof(PetscInt), (void **)d_list));
-  PetscCall(HJPeersUpload(*d_list, list, n * sizeof(PetscInt)));
+  PetscCall(PetscMalloc1(dof * n, &numbers));
+  for (PetscCount i = 0; i < dof * n; i++) numbers[i] = list[i / dof] * dof + (PetscInt)(i % dof);
+  PetscCall(HJAlloc(dof * n * sizeof(PetscInt), (void **)d_list));
+  PetscCall(HJPeersUpload(*d_list, numbers, dof * n * sizeof(PetscInt)));
+  PetscCall(PetscFree(numbers));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The other ranks of a list by ranks; self is the place of this rank in it, or n */
-static PetscErrorCode HJPeersCreate(PetscMPIInt me, PetscMPIInt n, const PetscMPIInt ranks[], const PetscInt offset[],
+/* The other ranks of a list by ranks, of entries of dof numbers; self is the place of this rank in it, or n */
+static PetscErrorCode HJPeersCreate(PetscMPIInt me, PetscInt dof, PetscMPIInt n, const PetscMPIInt ranks[], const PetscInt offset[],
                                     const PetscInt list[], PetscMPIInt *self, HJPeers *side)
 {
   PetscInt *index;
@@ -158,7 +164,8 @@ static PetscErrorCode HJPeersCreate(PetscMPIInt me, PetscMPIInt n, const PetscMP
       side->n++;
     }
   }
-  PetscCall(HJUploadList(side->first[side->n], index, &side->d_index));
+  PetscCall(HJUploadList(dof, side->first[side->n], index, &side->d_index));
+  for (PetscMPIInt r = 0; r <= side->n; r++) side->first[r] *= dof;
   PetscCall(PetscFree(index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,12 +182,13 @@ PetscErrorCode HJPackingCreate(HJHalo halo, HJPacking *p)
   PetscCall(PetscSFGetRootRanks(halo->pattern, &nr, &root_ranks, &root_offset, &leaf_place, &root_entry));
   PetscCall(PetscSFGetLeafRanks(halo->pattern, &nl, &leaf_ranks, &leaf_offset, &sent));
   nroots = (PetscMPIInt)nr, nleaves = (PetscMPIInt)nl;
-  PetscCall(HJPeersCreate(me, nleaves, leaf_ranks, leaf_offset, sent, &self, &p->send));
-  PetscCall(HJPeersCreate(me, nroots, root_ranks, root_offset, leaf_place, &self, &p->recv));
+  PetscCall(HJPeersCreate(me, halo->dof, nleaves, leaf_ranks, leaf_offset, sent, &self, &p->send));
+  PetscCall(HJPeersCreate(me, halo->dof, nroots, root_ranks, root_offset, leaf_place, &self, &p->recv));
   if (self < nroots) {
     p->nself = root_offset[self + 1] - root_offset[self];
-    PetscCall(HJUploadList(p->nself, root_entry + root_offset[self], &p->d_self_from));
-    PetscCall(HJUploadList(p->nself, leaf_place + root_offset[self], &p->d_self_to));
+    PetscCall(HJUploadList(halo->dof, p->nself, root_entry + root_offset[self], &p->d_self_from));
+    PetscCall(HJUploadList(halo->dof, p->nself, leaf_place + root_offset[self], &p->d_self_to));
+    p->nself *= halo->dof;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,15 +19,18 @@ PetscErrorCode HJComponentFree(const HJArrayOps *ops, PetscScalar **work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const PetscScalar *HJComponentGet(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *v, PetscScalar *work)
+PetscErrorCode HJComponentGet(const HJArrayOps *ops, PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *v, PetscScalar *work,
+                              const PetscScalar **component)
 {
-  if (dof == 1) return v;
-  for (PetscCount p = 0; p < n; p++) work[p] = v[p * dof + l];
-  return work;
+  PetscFunctionBegin;
+  *component = dof == 1 ? v : work;
+  if (dof > 1) PetscCall(ops->spread(dof, l, n, v, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void HJComponentPut(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *from, PetscScalar *v)
+PetscErrorCode HJComponentPut(const HJArrayOps *ops, PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *from, PetscScalar *v)
 {
-  if (from == v) return;
-  for (PetscCount p = 0; p < n; p++) v[p * dof + l] = from[p];
+  PetscFunctionBegin;
+  if (from != v) PetscCall(ops->join(dof, l, n, from, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

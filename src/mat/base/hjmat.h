@@ -115,10 +115,12 @@ PETSC_INTERN PetscBool HJLayoutIsOwnOffset(const HJLayout *, const PetscInt off[
 /* Room for one component of so many points of a vector; NULL: the vector has but one, which is used as it is */
 PETSC_INTERN PetscErrorCode HJComponentAlloc(const HJArrayOps *, const HJCoefficients *, PetscCount n, PetscScalar **work);
 PETSC_INTERN PetscErrorCode HJComponentFree(const HJArrayOps *, PetscScalar **work);
-/* Component l of n points of a vector; where it has several, on the host, in work */
-PETSC_INTERN const PetscScalar *HJComponentGet(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *v, PetscScalar *work);
+/* Component l of n points of a vector; where it has several, in work */
+PETSC_INTERN PetscErrorCode HJComponentGet(const HJArrayOps *, PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *v,
+                                           PetscScalar *work, const PetscScalar **component);
 /* ... and into a vector, where it is not that itself */
-PETSC_INTERN void HJComponentPut(PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *from, PetscScalar *v);
+PETSC_INTERN PetscErrorCode HJComponentPut(const HJArrayOps *, PetscInt dof, PetscInt l, PetscCount n, const PetscScalar *from,
+                                           PetscScalar *v);
 
 /* hjcheck.c */
 /* What users may have written to arrays has been looked at, or overwritten */

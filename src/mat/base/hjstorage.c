@@ -198,47 +198,47 @@ PetscErrorCode HJMatSetOneRow(Mat A, const PetscScalar row[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Several unknowns a point: which entries are not 0 at some point of some rank; those of the diagonal all are. Collective */
-static PetscErrorCode HJMatFindPresent(Mat A, unsigned char *present)
+/* Several unknowns a point: what is not zero everywhere, on any rank; the diagonal is always there. Collective */
+static PetscErrorCode HJMatFindPresent(Mat A, const HJSlotHolds holds[], unsigned char *present)
 {
   const HJCoefficients *c    = &((Mat_HJStencil *)A->data)->c;
   const PetscInt        size = c->dof * c->dof, n = HJCoefficientsOffsets(c) * size;
 
   PetscFunctionBegin;
-  for (PetscInt e = 0; e < n; e++) {
-    const PetscInt slot = c->place[e];
-    PetscCount     p    = 0;
-
-    present[e] = e < size && e % (c->dof + 1) == 0;
-    if (present[e] || slot < 0) continue;
-    if (c->storage == HJ_COEFFICIENTS_ARRAYS) {
-      const PetscScalar *a = c->value + HJSlotBegin(c, slot);
-
-      while (p < c->npoints && a[p] == 0.0) p++;
-      present[e] = p < c->npoints;
-    } else {
-      while (p < c->nrows && c->rows[p * c->nslots + slot] == 0.0) p++;
-      present[e] = p < c->nrows;
-    }
-  }
+  for (PetscInt e = 0; e < n; e++)
+    present[e] = (e < size && e % (c->dof + 1) == 0) || (c->place[e] >= 0 && holds[c->place[e]].nonzero);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, present, (PetscMPIInt)n, MPI_UNSIGNED_CHAR, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Several unknowns a point: arrays of what is not zero everywhere. Collective */
-static PetscErrorCode HJMatDropSlots(Mat A)
+/* Several unknowns a point: arrays of what is not zero everywhere, and what they hold. Collective */
+static PetscErrorCode HJMatDropSlots(Mat A, const HJArrayOps *ops, HJSlotHolds **holds)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  const PetscInt n  = HJCoefficientsOffsets(&hj->c) * hj->c.dof * hj->c.dof;
-  unsigned char *present;
-  PetscBool      same = PETSC_TRUE;
+  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
+  const PetscInt  n  = HJCoefficientsOffsets(&hj->c) * hj->c.dof * hj->c.dof;
+  HJCoefficients *c;
+  HJSlotHolds    *all;
+  unsigned char  *present;
+  PetscBool       kept = PETSC_TRUE;
+  PetscInt        m    = 0;
 
   PetscFunctionBegin;
+  PetscCall(HJMatGetIn(A, ops, &c));
+  PetscCall(PetscMalloc1(c->nslots, &all));
   PetscCall(PetscMalloc1(n, &present));
-  PetscCall(HJMatFindPresent(A, present));
-  for (PetscInt e = 0; e < n; e++) same = (PetscBool)(same && present[e] == (hj->place[e] >= 0));
-  if (!same) PetscCall(HJMatMoveArrays(A, hj->c.shape, present));
+  PetscCall(ops->holds(c, &hj->grid, all));
+  PetscCall(HJMatFindPresent(A, all, present));
+  PetscCall(PetscCalloc1(n, holds));
+  for (PetscInt e = 0; e < n; e++) {
+    kept = (PetscBool)(kept && present[e] == (c->place[e] >= 0));
+    if (!present[e]) continue;
+    if (c->place[e] >= 0) (*holds)[m] = all[c->place[e]];
+    else (*holds)[m].same = (*holds)[m].inside = PETSC_TRUE; /* of another rank's: 0 here */
+    m++;
+  }
+  if (!kept) PetscCall(HJMatMoveArrays(A, hj->c.shape, present));
   PetscCall(PetscFree(present));
+  PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,35 +414,20 @@ static PetscErrorCode HJMatCompareDictionary(MPI_Comm comm, const HJCoefficients
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the array of a slot is one number where it leads inside the domain; *has is false where it leads nowhere */
-static PetscBool HJSlotIsOne(const HJCoefficients *c, PetscInt slot, const HJGrid *grid, PetscBool *has, PetscScalar *number)
-{
-  const HJBox        box = HJCoefficientsInside(c, slot, grid);
-  const PetscScalar *a   = c->value + HJSlotBegin(c, slot);
-
-  *number = 0.0;
-  *has    = (PetscBool)!HJBoxEmpty(&box);
-  if (*has) *number = a[HJBoxIndex(&grid->owned, box.lo[0], box.lo[1], box.lo[2])];
-  for (PetscInt k = box.lo[2]; k < box.hi[2]; k++) {
-    for (PetscInt j = box.lo[1]; j < box.hi[1]; j++) {
-      for (PetscInt i = box.lo[0]; i < box.hi[0]; i++)
-        if (a[HJBoxIndex(&grid->owned, i, j, k)] != *number) return PETSC_FALSE;
-    }
-  }
-  return PETSC_TRUE;
-}
-
 /* Several unknowns a point: arrays, the same on all ranks, become one row where that holds them. Collective */
-static PetscErrorCode HJMatTryOneRow(Mat A)
+static PetscErrorCode HJMatTryOneRow(Mat A, const HJSlotHolds holds[])
 {
-  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
-  HJCoefficients *c  = &hj->c;
+  HJCoefficients *c = &((Mat_HJStencil *)A->data)->c;
   PetscScalar    *row;
   PetscBool      *has, mine = PETSC_TRUE, same;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(c->nslots, &row, c->nslots, &has));
-  for (PetscInt s = 0; s < c->nslots && mine; s++) mine = HJSlotIsOne(c, s, &hj->grid, &has[s], &row[s]);
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    mine   = (PetscBool)(mine && holds[s].same);
+    has[s] = holds[s].inside;
+    row[s] = holds[s].number;
+  }
   PetscCall(HJMatCompareRow(PetscObjectComm((PetscObject)A), c->nslots, mine, has, row, &same));
   if (same && HJMatIsFinite(c->nslots, row)) {
     PetscCall(HJMatSetZero(A));
@@ -506,7 +491,8 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
   unsigned int      unknown = 0;
   PetscScalar       row[HJ_MAX_SLOTS];
   PetscBool         same = PETSC_FALSE;
-  const HJArrayOps *ops  = &HJArraysHost;
+  HJSlotHolds      *holds;
+  const HJArrayOps *ops = &HJArraysHost;
 
   PetscFunctionBegin;
   PetscCall(HJMatFindMemory(A, &ops));
@@ -518,8 +504,9 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
   if (any) {
     PetscCall(HJMatExpandIn(A, ops));
     if (c->dof > 1) {
-      PetscCall(HJMatDropSlots(A));
-      PetscCall(HJMatTryOneRow(A));
+      PetscCall(HJMatDropSlots(A, ops, &holds));
+      PetscCall(HJMatTryOneRow(A, holds));
+      PetscCall(PetscFree(holds));
     }
   } else if (c->dof == 1) {
     PetscCall(HJMatCompareDictionary(comm, c, unknown, &same, row));

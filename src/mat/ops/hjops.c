@@ -80,7 +80,7 @@ static PetscErrorCode MatGetDiagonal_HJStencil(Mat A, Vec d)
   to = work ? work : a.used;
   for (PetscInt l = 0; l < c->dof; l++) {
     PetscCall(HJMatGetSlot(A, ops, HJSlotOfEntry(c, 0, l, l), to));
-    HJComponentPut(c->dof, l, c->npoints, to, a.used);
+    PetscCall(HJComponentPut(ops, c->dof, l, c->npoints, to, a.used));
   }
   PetscCall(HJComponentFree(ops, &work));
   PetscCall(HJVecClose(&a));
@@ -161,9 +161,12 @@ static PetscErrorCode MatDiagonalSet_HJStencil(Mat A, Vec d, InsertMode mode)
   PetscCall(HJMatExpandIn(A, ops));
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, d, NULL, &a));
   PetscCall(HJComponentAlloc(ops, c, c->npoints, &work));
-  for (PetscInt l = 0; l < c->dof; l++)
-    PetscCall(ops->combine(c->npoints, 1.0, HJComponentGet(c->dof, l, c->npoints, a.used, work), mode == ADD_VALUES ? 1.0 : 0.0,
-                           c->value + HJSlotBegin(c, HJSlotOfEntry(c, 0, l, l))));
+  for (PetscInt l = 0; l < c->dof; l++) {
+    const PetscScalar *own;
+
+    PetscCall(HJComponentGet(ops, c->dof, l, c->npoints, a.used, work, &own));
+    PetscCall(ops->combine(c->npoints, 1.0, own, mode == ADD_VALUES ? 1.0 : 0.0, c->value + HJSlotBegin(c, HJSlotOfEntry(c, 0, l, l))));
+  }
   PetscCall(HJComponentFree(ops, &work));
   PetscCall(HJVecClose(&a));
   PetscCall(HJMatChoose(A));
@@ -186,9 +189,10 @@ static PetscErrorCode HJMatScaleColumns(Mat A, const HJArrayOps *ops, HJCoeffici
   PetscCall(HJComponentAlloc(ops, c, c->npoints, &work[0]));
   PetscCall(HJComponentAlloc(ops, c, products->ghosts.shell.size, &work[1]));
   for (PetscInt l = 0; l < c->dof; l++) {
-    const PetscScalar *own = HJComponentGet(c->dof, l, c->npoints, r.used, work[0]);
-    const PetscScalar *out = HJComponentGet(c->dof, l, products->ghosts.shell.size, ghost, work[1]);
+    const PetscScalar *own, *out;
 
+    PetscCall(HJComponentGet(ops, c->dof, l, c->npoints, r.used, work[0], &own));
+    PetscCall(HJComponentGet(ops, c->dof, l, products->ghosts.shell.size, ghost, work[1], &out));
     for (PetscInt s = 0; s < c->nslots; s++) {
       PetscInt off[3];
 
@@ -213,8 +217,9 @@ static PetscErrorCode HJMatScaleRows(const HJArrayOps *ops, HJCoefficients *c, V
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_READ, left, NULL, &a));
   PetscCall(HJComponentAlloc(ops, c, c->npoints, &work));
   for (PetscInt l = 0; l < c->dof; l++) {
-    const PetscScalar *factor = HJComponentGet(c->dof, l, c->npoints, a.used, work);
+    const PetscScalar *factor;
 
+    PetscCall(HJComponentGet(ops, c->dof, l, c->npoints, a.used, work, &factor));
     for (PetscInt s = 0; s < c->nslots; s++)
       if (HJSlotRow(c, s) == l) PetscCall(ops->multiply(c->npoints, factor, c->value + HJSlotBegin(c, s)));
   }
@@ -427,13 +432,14 @@ static PetscErrorCode HJMatTransposeRows(Mat A, const HJArrayOps *ops, HJProduct
 
     if (slot >= 0) PetscCall(HJMatGetSlot(A, ops, slot, to));
     else PetscCall(ops->zero(to, (size_t)t->npoints * sizeof(*to)));
-    HJComponentPut(dof, column, t->npoints, to, vector);
+    PetscCall(HJComponentPut(ops, dof, column, t->npoints, to, vector));
   }
   PetscCall(HJGhostsGet(&products->ghosts, vector, &ghost));
   for (PetscInt column = 0; column < dof; column++) {
-    const PetscScalar *own = HJComponentGet(dof, column, t->npoints, vector, work[0]);
-    const PetscScalar *out = HJComponentGet(dof, column, products->ghosts.shell.size, ghost, work[1]);
+    const PetscScalar *own, *out;
 
+    PetscCall(HJComponentGet(ops, dof, column, t->npoints, vector, work[0], &own));
+    PetscCall(HJComponentGet(ops, dof, column, products->ghosts.shell.size, ghost, work[1], &out));
     PetscCall(
       ops->shifted(&products->ghosts.shell, off, own, out, t->value + HJSlotBegin(t, HJSlotOfEntry(t, HJSlotAt(t, off), row, column))));
   }

@@ -104,9 +104,13 @@ static PetscErrorCode HJMatVisitRows(Mat_HJStencil *hj, PetscInt n, const PetscI
   PetscCall(HJComponentAlloc(&HJArraysHost, &hj->c, ghosts->shell.size, &work[1]));
   for (PetscInt i = 0; i < n; i++) given[own[i]] = x ? x[own[i]] : 1.0;
   PetscCall(HJGhostsGet(ghosts, given, &ghost));
-  for (PetscInt l = 0; l < dof; l++)
-    HJMatVisitColumns(hj, l, HJComponentGet(dof, l, hj->c.npoints, given, work[0]),
-                      HJComponentGet(dof, l, ghosts->shell.size, ghost, work[1]), b);
+  for (PetscInt l = 0; l < dof; l++) {
+    const PetscScalar *own, *out;
+
+    PetscCall(HJComponentGet(&HJArraysHost, dof, l, hj->c.npoints, given, work[0], &own));
+    PetscCall(HJComponentGet(&HJArraysHost, dof, l, ghosts->shell.size, ghost, work[1], &out));
+    HJMatVisitColumns(hj, l, own, out, b);
+  }
   for (int i = 0; i < 2; i++) PetscCall(HJComponentFree(&HJArraysHost, &work[i]));
   PetscCall(PetscFree(given));
   PetscFunctionReturn(PETSC_SUCCESS);

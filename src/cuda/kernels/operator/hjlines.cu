@@ -4,7 +4,8 @@
    segments: each is eliminated as if nothing came before it, which also says by what a value before it would be multiplied; then all values
    at the cuts are known, and it is eliminated once more with the one before it. Factors lie as the points do.
 */
-#include "cuda/kernels/hjentries.cuh"
+#include "cuda/kernels/hjkernel.h"
+#include "core/hjcoefficients.h"
 #include "cuda/device/hjscratch.h"
 #include "hjlines_cuda.h"
 
@@ -120,8 +121,9 @@ PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, 
 /* What factors are made from */
 typedef struct {
   HJDLines            l;
-  HJDEntries          a;
-  int                 opposite[HJ_MAX_SLOTS];
+  HJEntries           a;
+  int                 points[3], opposite[HJ_MAX_SLOTS];
+  HJBox               domain;
   long long           npoints;
   PetscScalar        *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
   unsigned long long *bound;       /* bits of the largest */
@@ -134,21 +136,21 @@ static __global__ void HJLinesRows_Kernel(const __grid_constant__ HJLinesArgs p)
   const int d = p.l.d;
 
   for (long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x; at < p.npoints; at += gridDim.x * (long long)blockDim.x) {
-    const int   i[3]  = {(int)(at % p.a.n[0]), (int)(at / p.a.n[0] % p.a.n[1]), (int)(at / p.a.n[0] / p.a.n[1])};
+    const int   i[3]  = {(int)(at % p.points[0]), (int)(at / p.points[0] % p.points[1]), (int)(at / p.points[0] / p.points[1])};
     PetscScalar other = 0.0, next = 0.0;
 
     for (int s = 1; s < p.a.nslots; s++) {
-      const int        *off   = p.a.off[s];
-      const bool        in    = HJPointInside(&p.a.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
-      const PetscScalar v     = in ? HJDEntryAt(p.a, s, at) : HJ_ZERO;
-      bool              along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.a.n[d];
+      const signed char *off   = p.a.off[s];
+      const bool         in    = HJPointInside(&p.domain, i[0] + off[0], i[1] + off[1], i[2] + off[2]);
+      const PetscScalar  v     = in ? HJEntryAt(&p.a, s, at) : HJ_ZERO;
+      bool               along = !off[d == 0] && !off[d == 2 ? 1 : 2] && i[d] + off[d] >= 0 && i[d] + off[d] < p.points[d];
 
       if (v == 0.0) continue;
-      along = along && HJDEntryAt(p.a, p.opposite[s], at + off[d] * p.l.step) != 0.0;
+      along = along && HJEntryAt(&p.a, p.opposite[s], at + off[d] * p.l.step) != 0.0;
       if (!along) other += fabs(v);
       else if (off[d] > 0) next = v;
     }
-    p.m[at]   = HJDEntryAt(p.a, 0, at);
+    p.m[at]   = HJEntryAt(&p.a, 0, at);
     p.c[at]   = next;
     p.sum[at] = other;
   }
@@ -190,10 +192,12 @@ static HJLinesArgs HJLinesArgsOf(const HJGrid *grid, const HJCoefficients *a, co
   HJLinesArgs p = {};
 
   p.l       = HJDLinesOf(l);
-  p.a       = HJDEntriesOf(grid, a);
+  p.a       = HJEntriesOf(a);
+  p.domain  = grid->domain;
   p.npoints = (long long)l->size;
   p.c       = l->c;
   p.m       = l->m;
+  for (int d = 0; d < 3; d++) p.points[d] = (int)HJBoxWidth(&grid->owned, d);
   for (PetscInt s = 1; s < a->nslots; s++) p.opposite[s] = (int)HJSlotOpposite(a, s);
   return p;
 }

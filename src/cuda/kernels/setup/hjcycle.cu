@@ -282,13 +282,10 @@ static __global__ void HJShiftDense_Kernel(long long n, double shift, double *a)
 }
 
 typedef struct {
-  int                  n, nslots, N[3];
-  bool                 periodic[3];
-  signed char          off[HJ_MAX_SLOTS][3];
-  long long            begin[HJ_MAX_SLOTS];
-  const double        *value, *rows; /* arrays; else rows in device memory, or one row */
-  const unsigned char *index;
-  double               row[HJ_MAX_SLOTS], *a;
+  HJEntries e;
+  int       n, N[3];
+  bool      periodic[3];
+  double   *a;
 } HJDenseArgs;
 
 /* A thread has a row: several offsets may lead to one point of a periodic grid */
@@ -296,20 +293,17 @@ static __global__ void HJAddDense_Kernel(const __grid_constant__ HJDenseArgs p)
 {
   const int r = blockIdx.x * blockDim.x + threadIdx.x, at[3] = {r % p.N[0], r / p.N[0] % p.N[1], r / p.N[0] / p.N[1]};
 
-  for (int s = 0; s < p.nslots && r < p.n; s++) {
+  for (int s = 0; s < p.e.nslots && r < p.n; s++) {
     int  to[3];
     bool there = true;
 
     for (int d = 0; d < 3; d++) {
-      to[d] = at[d] + p.off[s][d];
+      to[d] = at[d] + p.e.off[s][d];
       if (to[d] >= 0 && to[d] < p.N[d]) continue;
       there = there && p.periodic[d];
       to[d] += to[d] < 0 ? p.N[d] : -p.N[d];
     }
-    if (there)
-      p.a[(long long)r * p.n + (to[2] * p.N[1] + to[1]) * p.N[0] + to[0]] += p.value   ? p.value[p.begin[s] + r]
-                                                                             : p.index ? p.rows[(int)p.index[r] * p.nslots + s]
-                                                                                       : p.row[s];
+    if (there) p.a[(long long)r * p.n + (to[2] * p.N[1] + to[1]) * p.N[0] + to[0]] += HJEntryAt(&p.e, s, r);
   }
 }
 
@@ -340,23 +334,12 @@ PetscErrorCode HJFillDense_CUDA(const HJGrid *grid, const HJCoefficients *c, Pet
   PetscCall(HJStream(&stream));
   *shift = 0.0;
   if (constants) PetscCall(HJDenseLargest(stream, c, shift));
-  p.n      = (int)c->npoints;
-  p.nslots = (int)c->nslots;
-  p.value  = c->value;
-  p.rows   = c->device_rows;
-  p.index  = c->index;
-  p.a      = a;
+  p.n = (int)c->npoints;
+  p.e = HJEntriesOf(c);
+  p.a = a;
   for (int d = 0; d < 3; d++) {
     p.N[d]        = (int)grid->N[d];
     p.periodic[d] = grid->periodic[d];
-  }
-  for (PetscInt s = 0; s < c->nslots; s++) {
-    PetscInt off[3];
-
-    HJSlotOffset(c, s, off);
-    for (int d = 0; d < 3; d++) p.off[s][d] = (signed char)off[d];
-    p.begin[s] = HJSlotBegin(c, s);
-    if (c->storage == HJ_COEFFICIENTS_ROW) p.row[s] = c->rows[s];
   }
   HJShiftDense_Kernel<<<512, 256, 0, stream>>>((long long)p.n * p.n, *shift / p.n, a);
   PetscCallCUDA(cudaGetLastError());

@@ -469,10 +469,12 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
     for (int py = -more[1]; py <= more[1]; py++) {
       for (int px = -more[0]; px <= more[0]; px++) {
         const double  coefficient = __ldg(p.w.coefficient + HJColumnsSlot(&p.w, px, py, pz) * n + at);
-        const double *a = p.a.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] + r[0].fine[px + 1];
+        const double *a           = p.a.e.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] +
+                          r[0].fine[px + 1];
 
-        for (int s = 0; s < p.a.nslots; s++)
-          HJProductSpread(p, coefficient * __ldg(a + p.a.begin[s]), px + p.a.off[s][0], py + p.a.off[s][1], pz + p.a.off[s][2], at, r, row);
+        for (int s = 0; s < p.a.e.nslots; s++)
+          HJProductSpread(p, coefficient * __ldg(a + p.a.e.begin[s]), px + p.a.e.off[s][0], py + p.a.e.off[s][1], pz + p.a.e.off[s][2], at,
+                          r, row);
       }
     }
   }
@@ -484,7 +486,7 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
     const long long to = p.to[HJShapeSlot(p.dim, HJ_BOX, q[0], q[1], q[2])];
     if (to >= 0) p.coarse[to + at] = there ? row[(9 * q[2] + 3 * q[1] + q[0] + 13) * HJ_SETUP_THREADS] : 0.0;
   }
-  if (__ldg(p.w.coefficient + at) == 0.0) p.coarse[at] = p.a.value[fine]; /* the fine row is a diagonal alone */
+  if (__ldg(p.w.coefficient + at) == 0.0) p.coarse[at] = p.a.e.value[fine]; /* the fine row is a diagonal alone */
 }
 
 /* Any point */

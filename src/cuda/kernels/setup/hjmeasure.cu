@@ -9,19 +9,16 @@
 #include "cuda/device/hjscratch.h"
 
 typedef struct {
-  int                  n[3], lo[3], hi[3]; /* owned points; the domain */
-  long long            npoints, begin[HJ_MAX_SLOTS];
-  int                  storage;
-  const double        *value, *rows;
-  const unsigned char *index;
-  HJMeasurePart       *partial; /* [blocks] */
-  double               row[HJ_MAX_SLOTS];
+  HJEntries      e;
+  int            n[3], lo[3], hi[3]; /* owned points; the domain */
+  long long      npoints;
+  HJMeasurePart *partial; /* [blocks] */
 } HJMeasureArgs;
 
 template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGetRow(const HJMeasureArgs &p, long long at, unsigned ends)
 {
   constexpr int NSLOTS = BOX ? (DIM == 3 ? 27 : DIM == 2 ? 9 : 3) : 2 * DIM + 1;
-  const double *row    = p.storage == HJ_COEFFICIENTS_DICTIONARY ? p.rows + (int)p.index[at] * NSLOTS : p.row;
+  const double *row    = p.e.storage == HJ_COEFFICIENTS_DICTIONARY ? p.e.rows + (int)p.e.index[at] * NSLOTS : p.e.row;
   HJMeasureRow  r      = {};
 
 #pragma unroll
@@ -31,7 +28,7 @@ template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGe
                              s && DIM > 2 ? HJDOffset(DIM, BOX, o, 2) : 0};
 
     if (HJMeasureInside(ends, off))
-      HJMeasureRowAdd(&r, s, off, p.storage == HJ_COEFFICIENTS_ARRAYS ? __ldg(p.value + p.begin[s] + at) : row[s]);
+      HJMeasureRowAdd(&r, s, off, p.e.storage == HJ_COEFFICIENTS_ARRAYS ? __ldg(p.e.value + p.e.begin[s] + at) : row[s]);
   }
   return r;
 }
@@ -64,15 +61,8 @@ static HJMeasureArgs HJMeasureArgsOf(const HJMeasure *m)
     p.lo[d] = (int)m->grid->domain.lo[d];
     p.hi[d] = (int)m->grid->domain.hi[d];
   }
+  p.e       = HJEntriesOf(a);
   p.npoints = a->npoints;
-  p.storage = a->storage;
-  p.value   = a->value;
-  p.rows    = a->device_rows;
-  p.index   = a->index;
-  for (PetscInt s = 0; s < a->nslots; s++) {
-    p.begin[s] = HJSlotBegin(a, s);
-    if (a->storage == HJ_COEFFICIENTS_ROW) p.row[s] = a->rows[s];
-  }
   return p;
 }
 
