@@ -117,8 +117,8 @@ PetscErrorCode HJHostRestrictResidual(const HJRestriction *p)
     h.n[d]  = HJBoxWidth(&p->transfer->fine.owned, d);
     h.nc[d] = HJBoxWidth(&p->transfer->coarse.owned, d);
     HJTransferGetScale(p->transfer, d, h.scale[d]);
-    lo[d]   = d == h.slow && p->cut.x[0] ? -1 : 0;
-    hi[d]   = d == h.slow && p->cut.x[1] ? h.n[d] + 1 : h.n[d];
+    lo[d] = d == h.slow && p->cut.x[0] ? -1 : 0;
+    hi[d] = d == h.slow && p->cut.x[1] ? h.n[d] + 1 : h.n[d];
   }
   HJHostProductSet(p->a, h.n[0], PETSC_TRUE, &h.product);
   PetscCall(PetscCalloc3(h.n[0], &h.zero, h.n[0] + 2, &h.r, h.nc[0], &h.sum));
