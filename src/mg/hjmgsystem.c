@@ -114,6 +114,28 @@ static VecType HJMGSystemVecType(HJMGSystem s)
   return s->device ? VECCUDA : VECSTANDARD;
 }
 
+/* Collective. Whether a row of an assembled matrix has no entry on the diagonal, not even a zero */
+static PetscErrorCode HJMGSystemLacksDiagonal(Mat A, PetscBool *lacks)
+{
+  PetscMPIInt any = 0;
+  PetscInt    begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt row = begin; row < end && !any; row++) {
+    const PetscInt *columns;
+    PetscInt        n, i = 0;
+
+    PetscCall(MatGetRow(A, row, &n, &columns, NULL));
+    while (i < n && columns[i] != row) i++;
+    any = i == n;
+    PetscCall(MatRestoreRow(A, row, &n, &columns, NULL));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  *lacks = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
@@ -145,8 +167,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
-  if (aij) PetscCall(MatMissingDiagonal(pc->pmat, &lacks, NULL));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  if (aij) PetscCall(HJMGSystemLacksDiagonal(pc->pmat, &lacks));
   if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &level->rows)); /* a factorisation asks for diagonals */
   else {
     PetscCall(PetscObjectReference((PetscObject)level->A));

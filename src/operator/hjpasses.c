@@ -324,9 +324,12 @@ static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJ
   PetscFunctionBegin;
   *here = PETSC_TRUE;
   if (!run->c && !run->r) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 2; d++) coarser->n[d] = HJBoxWidth(&t->coarse.owned, d);
-  coarser->first = HJTransferFirst(t);
-  coarser->row   = run->row;
+  for (int d = 0; d < 2; d++) {
+    coarser->n[d]     = HJBoxWidth(&t->coarse.owned, d);
+    coarser->first[d] = -HJTransferShift(t, d);
+    HJTransferGetScale(t, d, coarser->scale[d]);
+  }
+  coarser->row = run->row;
   if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
   *here = (PetscBool)PetscMemTypeDevice(mtype);
@@ -401,7 +404,7 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 {
   if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
+    if (t->factor[d] != 2 || t->fine.periodic[d]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }

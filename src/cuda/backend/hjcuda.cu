@@ -414,8 +414,8 @@ static void HJDSetCopies(int dir, PetscInt dof, const HJSweep *s, HJDSweep *d)
   d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
 
-/* Counts the coordinates of a direction, the slowest, from another place */
-static void HJDShift(int dir, int by, HJDSweep *d)
+/* Counts the coordinates of a direction from another place */
+static void HJDShift(int dir, int by, PetscBool slowest, HJDSweep *d)
 {
   HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
 
@@ -423,6 +423,7 @@ static void HJDShift(int dir, int by, HJDSweep *d)
     b->lo[dir] += by;
     b->hi[dir] += by;
   }
+  if (!slowest) return;
   d->home_lo += by;
   d->home_hi += by;
   d->copy_lo += by;
@@ -450,7 +451,8 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
   for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
   HJDSetGhosts(cuda->st.dim - 1, cuda->grid.dof, s, &d);
   HJDSetCopies(cuda->st.dim - 1, cuda->grid.dof, s, &d);
-  if (s->coarser.first) HJDShift(cuda->st.dim - 1, -(int)s->coarser.first, &d);
+  for (int i = 0; i < 2; i++)
+    if (s->coarser.first[i]) HJDShift(i, -(int)s->coarser.first[i], (PetscBool)(i == 1), &d);
   return d;
 }
 
@@ -466,8 +468,8 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->corrects        = s->coarser.correction != NULL;
   geometry->restricts       = s->coarser.restricted != NULL;
   geometry->leaves_residual = s->residual != NULL;
-  geometry->first           = (int)s->coarser.first;
-  geometry->overlap         = s->overlap < 0 ? -1 : (int)s->overlap;
+  for (int i = 0; i < 2; i++) geometry->first[i] = (int)s->coarser.first[i];
+  geometry->overlap = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
   for (int i = 0; i < n; i++) {
     geometry->write[i]  = d[i].write;

@@ -34,7 +34,7 @@ static inline HJDBox HJDBoxFrom(const HJBox *b)
 }
 
 typedef struct {
-  HJDBox             write, box, ybox; /* where there is a coarser grid in a 2D sweep, its lines lie on even lines of these coordinates */
+  HJDBox             write, box, ybox; /* where there is a coarser grid in a 2D sweep, its points lie on even places of these coordinates */
   HJDBox             domain;           /* a direction without end is clipped far outside box */
   const PetscScalar *x, *b;            /* x NULL: zero guess, level 0 is w[0] dinv b */
   PetscScalar       *y;
@@ -91,7 +91,7 @@ typedef struct {
 typedef struct {
   int    nsweeps, count;
   bool   zero, in_place, wraps, corrects, restricts, leaves_residual;
-  int    first;            /* as HJCoarser's */
+  int    first[2];         /* as HJCoarser's */
   int    overlap, tile[3]; /* stale; overlap < 0: exact */
   HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
   HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
