@@ -38,14 +38,14 @@ PetscInt HJMGSystemLevels(HJMGSystem s)
   return s->nlevels;
 }
 
-static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApply(((PC_HJMG *)pc->data)->system->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
@@ -72,7 +72,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
+PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
   PetscBool  ascii;
@@ -390,7 +390,6 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
     PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
   }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
-  HJMGSetOperationsOf(pc, PCApply_HJMGSystem, PCApplyTranspose_HJMGSystem, PCView_HJMGSystem);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -437,7 +436,6 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
     PetscCall(MatDestroy(&level->Q));
   }
   PetscCall(PetscFree(mg->system));
-  HJMGSetOperations(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
