@@ -276,6 +276,7 @@ typedef struct {
   PetscInt    clock;        /* counts their uses */
   Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
+  PetscBool   started;      /* cycles of these grids have run on the GPU, see HJMGStart() */
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
 } PC_HJMG;
 
@@ -476,6 +477,9 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
+/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is laid
+   out for them and what PETSc's vectors make for their sums take several times as long as a solve */
+PETSC_INTERN PetscErrorCode HJMGStart(PC);
 /* Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be overwritten. pc:
    NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
