@@ -275,6 +275,7 @@ typedef struct {
   PetscInt    clock;        /* counts their uses */
   Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
+  PetscBool   started;      /* cycles of these grids have run on the GPU, see HJMGStart() */
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
   /* HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
   PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
@@ -485,7 +486,11 @@ PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b,
                                              const PetscReal *first, PetscInt *it);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
-/* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be overwritten. pc:
+/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is
+   laid out for them and what PETSc's vectors make for their sums take several times as long as a solve */
+PETSC_INTERN PetscErrorCode HJMGStart(PC);
+/* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
+   overwritten. pc:
    NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* Whether such a sum of squares lost no digits. Else the norm is found once more: VecNorm() sums up squares too */
