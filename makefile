@@ -39,10 +39,12 @@ HOST_KERNELS := src/host/hjhostkernels.c
 # What cycles need of the host is built again for single precision (src/core/hjcore.h)
 HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer
 # And of GPU code; where it calls itself it finds its own, and its table alone is seen from outside
-CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu,$(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU))) \
-  $(addprefix src/cuda/,$(addsuffix .cu,kernels/hjlayout kernels/operator/hjproduct kernels/setup/hjinterpolation backend/hjcuda backend/hjtable)))
+CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \
+  kernels/operator/hjproduct.cu kernels/setup/hjinterpolation.cu backend/hjcuda.cu backend/hjtable.cu)
+CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu,$(CUDA_TWICE)))
 CUDA_SINGLE  := $(CUDA_TWICE:src/%.cu=$(BUILD)/single/%.cu.o)
-OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
+OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) \
+  $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
   $(HOST_TWICE:%=$(BUILD)/host/single/%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))

@@ -51,8 +51,8 @@ typedef struct {
   PetscInt       k, levels, transfer, schedule, coarse_solve, rank_points;
   PetscBool      single, own; /* cycles in single precision; the KSP is hjrichardson or hjcg */
   PetscInt       dof;         /* blocks are a point's coefficients times one small matrix, and a reaction at the point */
-  PetscReal      block[FUZZ_DOF][FUZZ_DOF], reaction[FUZZ_DOF][FUZZ_DOF], mixed; /* mixed: of the components at corners, as derivatives are */
-  PetscBool      blocked;                                                        /* BAIJ in place of AIJ */
+  PetscReal block[FUZZ_DOF][FUZZ_DOF], reaction[FUZZ_DOF][FUZZ_DOF], mixed; /* mixed: of the components at corners, as derivatives are */
+  PetscBool blocked;                                                        /* BAIJ in place of AIJ */
   /* Made from the above */
   PetscInt     salt, points;
   PetscScalar *a;                         /* points x 27 */
@@ -518,7 +518,8 @@ static inline void FuzzDrawSolver(Fuzz *f)
   f->both         = Chance(f, 0.2);
 }
 
-/* What came later, from numbers of its own, so that problems stay what they were. Blocks and the symmetric parts of reactions are definite */
+/* What came later, from numbers of its own, so that problems stay what they were. Blocks are definite, and so are the symmetric parts of
+   reactions */
 static inline void FuzzDrawMore(Fuzz *f)
 {
   const PetscReal couples = Chance(f, 0.3) ? 0.0 : Uniform(f, -0.3, 0.45), turns = Chance(f, 0.6) ? 0.0 : Uniform(f, -1, 1);
@@ -555,9 +556,9 @@ static inline void FuzzDescribe(Fuzz *f)
   static const char *const bads[] = {"", "zero diagonal", "bad entry", "bad rhs"}, *const nulls[] = {"not told", "constant", "vectors"};
 
   f->text[0] = 0;
-  FuzzSay(f, "%s %s%s %s %s%s%s, %dx%dx%d %s;", f->pc, f->own ? "hj" : "", f->ksp, f->side == PC_LEFT ? "left" : "right", KSPNormTypes[f->norm],
-          f->guess ? " guess" : "", f->again ? f->reuse ? " reuse" : " again" : "", (int)f->n[0], (int)f->n[1], (int)f->n[2],
-          f->box ? "box" : "star");
+  FuzzSay(f, "%s %s%s %s %s%s%s, %dx%dx%d %s;", f->pc, f->own ? "hj" : "", f->ksp, f->side == PC_LEFT ? "left" : "right",
+          KSPNormTypes[f->norm], f->guess ? " guess" : "", f->again ? f->reuse ? " reuse" : " again" : "", (int)f->n[0], (int)f->n[1],
+          (int)f->n[2], f->box ? "box" : "star");
   for (PetscInt d = 0; d < f->dim; d++) {
     FuzzSay(f, " %s", DMBoundaryTypes[f->boundary[d]]);
     if (f->boundary[d] == DM_BOUNDARY_NONE || f->boundary[d] == DM_BOUNDARY_GHOSTED)
@@ -585,7 +586,10 @@ static inline void FuzzDescribe(Fuzz *f)
             (double)f->block[1][0], (double)f->block[1][1], (double)f->mixed, (double)f->reaction[0][0], (double)f->reaction[0][1],
             (double)f->reaction[1][0]);
   }
-  FuzzSay(f, ", %s%s%s%s", f->single ? "single, " : "", f->stencil_matrix ? "hjstencil" : f->blocked ? "baij" : "aij",
+  FuzzSay(f, ", %s%s%s%s", f->single ? "single, " : "",
+          f->stencil_matrix ? "hjstencil"
+          : f->blocked      ? "baij"
+                            : "aij",
           f->dropped ? " dropped" : "",
           f->fill == FILL_INSERT ? ""
           : f->fill == FILL_ADD  ? " add"
@@ -643,7 +647,7 @@ static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
   PetscCall(FuzzMake(f, 0));
   FuzzDrawSolver(f);
   if (f->dof > 1 && !f->stencil_matrix && f->blocked) f->fill = (Fill)PetscMin(f->fill, FILL_ADD);
-  if (f->dof > 1) f->transfer %= 2; /* the third is for one unknown */
+  if (f->dof > 1) f->transfer %= 2;                                                       /* the third is for one unknown */
   f->blocked = (PetscBool)(f->dof > 1 && f->dim > 1 && !f->stencil_matrix && f->blocked); /* PETSc has none in 1D */
   f->dropped = (PetscBool)(f->dropped && !f->blocked);
   f->own     = (PetscBool)(f->own && (!strcmp(f->ksp, KSPCG) || !strcmp(f->ksp, KSPRICHARDSON)));

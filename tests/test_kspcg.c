@@ -300,6 +300,7 @@ int main(int argc, char **argv)
   PetscCall(TestAnswers());
   PetscCall(TestSystem());
   PetscCall(TestInside(KSPCG, KSPHJCG));
+  PetscCall(TestAllNewValues(KSPCG, KSPHJCG));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

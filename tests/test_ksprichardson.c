@@ -238,6 +238,7 @@ int main(int argc, char **argv)
   PetscCall(TestLeft());
   PetscCall(TestReuse());
   PetscCall(TestInside(KSPRICHARDSON, KSPHJRICHARDSON));
+  PetscCall(TestAllNewValues(KSPRICHARDSON, KSPHJRICHARDSON));
   {
     const int code = HJTestDone();
 

@@ -300,6 +300,7 @@ static PetscErrorCode KSPSolve_HJCG(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall(PCSetUp(ksp->pc)); /* as each PCApply() does: values may be new that no KSPSetOperators() told of */
   PetscCall(HJCGFind(ksp, hj, &cg, &why));
   hj->here = (PetscBool)!why;
   if (why) {

@@ -59,6 +59,7 @@ static PetscErrorCode KSPSolve_HJRichardson(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(HJKSPGet(ksp, (HJKSP **)&hj));
+  PetscCall(PCSetUp(ksp->pc)); /* as each PCApply() does: values may be new that no KSPSetOperators() told of */
   PetscCall(HJRichardsonFind(ksp, hj, &cycles, &why));
   if (!cycles) {
     PetscCall(PetscInfo(ksp, "Solved as by KSPRICHARDSON: %s\n", why));

@@ -462,8 +462,8 @@ PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
 /* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single
    ones */
 PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
-/* Whether a solver's cycles do not wait for a device: they are launched by HJMGLaunch() for a residual that HJMGSingleBegin() was given, with
-   x and y in turns. The squares of the residual that one leaves are sent to mg->squares */
+/* Whether a solver's cycles do not wait for a device: they are launched by HJMGLaunch() for a residual that HJMGSingleBegin() was given,
+   with x and y in turns. The squares of the residual that one leaves are sent to mg->squares */
 PETSC_INTERN PetscBool      HJMGSingleIsLaunched(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGSingleBegin(PC_HJMG *, Vec r);
 /* Whether both lie in the memory of a device */

@@ -363,7 +363,7 @@ PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
   PetscBool      is = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (mg->nlevels && !mg->scale) PetscCall(HJMGIsSystem(pc, &is));
+  if (mg->nlevels && !mg->scale && !mg->inside) PetscCall(HJMGIsSystem(pc, &is));
   *A = is ? mg->level[0].A : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -104,6 +104,28 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective. Whether a row of an assembled matrix has no entry on the diagonal, not even a zero */
+static PetscErrorCode HJMGSystemLacksDiagonal(Mat A, PetscBool *lacks)
+{
+  PetscMPIInt any = 0;
+  PetscInt    begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt row = begin; row < end && !any; row++) {
+    const PetscInt *columns;
+    PetscInt        n, i = 0;
+
+    PetscCall(MatGetRow(A, row, &n, &columns, NULL));
+    while (i < n && columns[i] != row) i++;
+    any = i == n;
+    PetscCall(MatRestoreRow(A, row, &n, &columns, NULL));
+  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  *lacks = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
@@ -135,8 +157,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   level->A = pc->pmat;
   PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
-  if (aij) PetscCall(MatMissingDiagonal(pc->pmat, &lacks, NULL));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  if (aij) PetscCall(HJMGSystemLacksDiagonal(pc->pmat, &lacks));
   if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &s->rows)); /* a factorisation asks for diagonals */
   else {
     PetscCall(PetscObjectReference((PetscObject)level->A));
@@ -373,14 +394,12 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The DMDA of a matrix with several unknowns a point that the host has; NULL: it is none */
+/* The DMDA of a matrix with several unknowns a point; NULL: it is none */
 static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
 {
-  DM                  dm;
-  PetscInt            dof;
-  const HJBackendOps *ops;
-  const char         *why_backend;
-  char                why[256];
+  DM       dm;
+  PetscInt dof;
+  char     why[256];
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -388,12 +407,6 @@ static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
   if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(*da, &dof));
   if (dof == 1) *da = NULL;
-  if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why_backend));
-  PetscCheck(PetscMemTypeHost(ops->mtype), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCHJMG takes %" PetscInt_FMT " degrees of freedom at a point on the CPU alone; use -dm_vec_type standard, -pc_type gamg, or "
-             "-pc_type fieldsplit with hjmg for each field",
-             dof);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -120,6 +120,8 @@ PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[],
    what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
+/* Whether a device has cycles for so many unknowns a point; overlap as an operator's */
+PETSC_INTERN PetscBool HJOperatorCanBeOnDevice(PetscInt dof, PetscInt overlap);
 /* Collective. Rows of a matrix in the memory of the backend's device are read there; NULL: on the host */
 PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, const HJRowReader **);
 /* What sweeps slabs in place of a backend where its memory is too small; NULL: nothing does */

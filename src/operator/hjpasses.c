@@ -317,9 +317,13 @@ static PetscErrorCode HJOperatorCloseTwo(const HJOperator *op, const HJRun *run,
 
 HJCoarser HJCoarserOf(const HJTransfer *t)
 {
-  HJCoarser coarser = {.first = HJTransferFirst(t)};
+  HJCoarser coarser = {.row = NULL};
 
-  for (int d = 0; d < 2; d++) coarser.n[d] = HJBoxWidth(&t->coarse.owned, d);
+  for (int d = 0; d < 2; d++) {
+    coarser.n[d]     = HJBoxWidth(&t->coarse.owned, d);
+    coarser.first[d] = -HJTransferShift(t, d);
+    HJTransferGetScale(t, d, coarser.scale[d]);
+  }
   return coarser;
 }
 
@@ -407,7 +411,7 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 {
   if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
+    if (t->factor[d] != 2 || t->fine.periodic[d]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }

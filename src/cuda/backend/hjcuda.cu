@@ -5,8 +5,9 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
+#include "hjsystems_cuda.h"
 #include "hjtable.h"
-#include "core/hjsingle.h"
+#include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
@@ -57,6 +58,7 @@ static HJDStencil HJDStencilShape(const HJStencil *st)
 
   memset(&d, 0, sizeof(d));
   d.dim        = (int)st->dim;
+  d.dof        = (int)st->dof;
   d.shape      = (int)st->shape;
   d.storage    = (int)st->storage;
   d.nneighbors = (int)st->nslots - 1;
@@ -158,6 +160,10 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   PetscFunctionBegin;
   cuda->st       = HJDStencilShape(st);
   cuda->st.nrows = 0; /* HJCopyRows() allocates when the number changes */
+  if (st->dof > 1) {
+    PetscCall(HJSystemAlloc_CUDA(cuda, st));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (PetscMemTypeDevice(st->mtype)) {
     cuda->st.index = st->index;
     cuda->st.dinv  = st->dinv;
@@ -270,6 +276,11 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   cuda->generation++;
+  if (st->dof > 1) {
+    PetscCall(HJSystemUpload_CUDA(cuda, st, stream));
+    PetscCall(HJSetFamily(cuda));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
@@ -376,12 +387,13 @@ static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points to all arrays as if each were over the whole box */
-static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
+/* Points to all arrays as if each were over the whole box; of points of dof numbers */
+static void HJDSetGhosts(int dir, PetscInt dof, const HJSweep *s, HJDSweep *d)
 {
   const PetscInt lo      = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir],
                  hi      = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
-  const PetscCount plane = HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir), below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
+  const PetscCount plane = dof * HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir);
+  const PetscCount below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
 
   d->home_lo = (int)lo;
   d->home_hi = (int)hi;
@@ -393,11 +405,11 @@ static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
   if (d->b) d->b -= below;
 }
 
-static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
+static void HJDSetCopies(int dir, PetscInt dof, const HJSweep *s, HJDSweep *d)
 {
   const PetscInt lo      = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]),
                  hi      = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
-  const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
+  const PetscCount plane = dof * HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
 
   d->copy_lo = s->copy[0] ? (int)lo : -INT_MAX / 2; /* kernels add to these */
   d->copy_hi = s->copy[1] ? (int)hi : INT_MAX / 2;
@@ -405,8 +417,8 @@ static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
   d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
 
-/* Counts the coordinates of a direction, the slowest, from another place */
-static void HJDShift(int dir, int by, HJDSweep *d)
+/* Counts the coordinates of a direction from another place */
+static void HJDShift(int dir, int by, PetscBool slowest, HJDSweep *d)
 {
   HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
 
@@ -414,6 +426,7 @@ static void HJDShift(int dir, int by, HJDSweep *d)
     b->lo[dir] += by;
     b->hi[dir] += by;
   }
+  if (!slowest) return;
   d->home_lo += by;
   d->home_hi += by;
   d->copy_lo += by;
@@ -439,9 +452,10 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
 
   d.exchanged = s->exchanged;
   for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
-  HJDSetGhosts(cuda->st.dim - 1, s, &d);
-  HJDSetCopies(cuda->st.dim - 1, s, &d);
-  if (s->coarser.first) HJDShift(cuda->st.dim - 1, -(int)s->coarser.first, &d);
+  HJDSetGhosts(cuda->st.dim - 1, cuda->grid.dof, s, &d);
+  HJDSetCopies(cuda->st.dim - 1, cuda->grid.dof, s, &d);
+  for (int i = 0; i < 2; i++)
+    if (s->coarser.first[i]) HJDShift(i, -(int)s->coarser.first[i], (PetscBool)(i == 1), &d);
   return d;
 }
 
@@ -457,8 +471,8 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->corrects        = s->coarser.correction != NULL;
   geometry->restricts       = s->coarser.restricted != NULL;
   geometry->leaves_residual = s->residual != NULL;
-  geometry->first           = (int)s->coarser.first;
-  geometry->overlap         = s->overlap < 0 ? -1 : (int)s->overlap;
+  for (int i = 0; i < 2; i++) geometry->first[i] = (int)s->coarser.first[i];
+  geometry->overlap = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
   for (int i = 0; i < n; i++) {
     geometry->write[i]  = d[i].write;

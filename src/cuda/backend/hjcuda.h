@@ -18,8 +18,6 @@
   #define HJBackendCUDA HJBackendCUDASingle
 #endif
 PETSC_INTERN const HJBackendOps HJBackendCUDA, HJBackendCUDASingle;
-/* Numbers to float and back (kernels/operator/hjround.cu) */
-PETSC_INTERN const HJSingleOps HJSingleCUDA;
 /* There only with a PETSc that has CUDA, and 32-bit indices */
 PETSC_INTERN const HJArrayOps HJArraysCUDA;
 /* Whether a device and its driver are there at run time; never an error */

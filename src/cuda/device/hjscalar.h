@@ -10,9 +10,9 @@
 
 #define HJ_BYTES ((int)sizeof(PetscScalar))
 
-/* Two numbers that lie together. HJ_PTX, HJ_PTX_BYTES, HJ_PTX_REG, HJ_PTX_ZERO, HJ_PTX_BITS, HJ_PTX_BITS_REG: the type in PTX,
-   its bytes, the letter of a register of it, zero, and the same of its bits. HJ_NEWTON_STEPS: from HJInverseStart() to the inverse. HJ_EPSILON: the
-   distance of 1 from the next number */
+/* HJScalar2: two numbers that lie together. HJ_PTX, HJ_PTX_BYTES, HJ_PTX_REG, HJ_PTX_ZERO: the type in PTX, its bytes, the letter of its
+   registers, zero; HJ_PTX_BITS, HJ_PTX_BITS_REG: the same of its bits. HJ_NEWTON_STEPS: from HJInverseStart() to the inverse.
+   HJ_EPSILON: the distance of 1 from the next number */
 #if defined(HJ_FLOAT)
   #define HJ_PTX          "f32"
   #define HJ_PTX_BYTES    "4"

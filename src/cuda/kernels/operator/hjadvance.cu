@@ -7,7 +7,7 @@
    in PLANES planes at once. The first and the last lane only help. Decides how a grid is cut into such columns.
 */
 #include "core/hjcoefficients.h"
-#include "hjadvance.h"
+#include "hjround_cuda.h"
 #include "hjround.cuh"
 
 #define HJ_ADVANCE_THREADS 256

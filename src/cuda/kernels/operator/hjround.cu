@@ -2,9 +2,8 @@
 /*
    Numbers of double precision in single, and back, and what is seen of them on the way.
 */
-#include "cuda/backend/hjcuda.h"
 #include "cuda/device/hjscratch.h"
-#include "hjadvance.h"
+#include "hjround_cuda.h"
 #include "hjround.cuh"
 
 #define HJ_ROUND_THREADS 256
