@@ -594,6 +594,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
   mg->nlevels = 0;
   mg->stopped = PETSC_FALSE;
+  mg->started = PETSC_FALSE;
   PetscCall(HJMGInsideDestroy(&mg->inside));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i])); /* of the points inside, or of all */
   PetscCall(VecDestroy(&mg->scale));

@@ -147,6 +147,11 @@ typedef enum {
   HJ_MG_START_ZERO,   /* what comes before the first rotated cycle, from zero */
   HJ_MG_START,        /* and from what x holds */
   HJ_MG_TRANSPOSED,   /* the transposed cycle from zero */
+  /* In single precision, see hjprecision.c: a preconditioner's; a solver's first one, x being 0; being what it is; a later one */
+  HJ_MG_SINGLE_APPLY,
+  HJ_MG_SINGLE_ZERO,
+  HJ_MG_SINGLE_FIRST,
+  HJ_MG_SINGLE_NEXT,
   HJ_MG_NKINDS
 } HJMGKind;
 
@@ -275,6 +280,7 @@ typedef struct {
   PetscInt    clock;        /* counts their uses */
   Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
+  PetscBool   started;      /* cycles of these grids have run on the GPU, see HJMGStart() */
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
   /* HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
   PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
@@ -445,6 +451,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+/* The lists of cycles in single precision, of operators of these levels */
+PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 /* Prints how many steps a cycle has, and what sweeps do besides */
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
@@ -463,7 +471,21 @@ PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
 /* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single
    ones */
 PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
-/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated() */
+/* Whether a solver's cycles do not wait for a device: they are launched by HJMGLaunch() for a residual that HJMGSingleBegin() was given,
+   with x and y in turns. The squares of the residual that one leaves are sent to mg->squares */
+PETSC_INTERN PetscBool      HJMGSingleIsLaunched(const PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGSingleBegin(PC_HJMG *, Vec r);
+/* Whether both lie in the memory of a device */
+PETSC_INTERN PetscErrorCode HJMGSingleIsHere(Vec b, Vec x, PetscBool *here);
+PETSC_INTERN PetscErrorCode HJMGSingleLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
+/* From now on, until the next set-up, cycles are double */
+PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
+/* Cycles one after the other that do not make the residual smaller, before that */
+#define HJ_MG_SINGLE_PATIENCE 3
+#define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
+#define HJ_MG_SINGLE_STUCK    "the residual did not fall"
+/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated(), but that it goes on at cycle *it, whose
+   norm has been tested where that is not 0 */
 PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
                                             PetscInt *it);
 PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
@@ -485,8 +507,11 @@ PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b,
                                              const PetscReal *first, PetscInt *it);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
-/* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be overwritten. pc:
-   NULL on ranks that have none of it, which the first has */
+/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is
+   laid out for them and what PETSc's vectors make for their sums take several times as long as a solve */
+PETSC_INTERN PetscErrorCode HJMGStart(PC);
+/* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
+   overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* Whether such a sum of squares lost no digits. Else the norm is found once more: VecNorm() sums up squares too */
 static inline PetscBool HJMGSquaresAreExact(PetscReal squares)

@@ -140,6 +140,35 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGStart(PC pc)
+{
+  PC_HJMG         *mg    = (PC_HJMG *)pc->data;
+  const HJMGLevel *level = &mg->level[0];
+  PetscBool        done  = PETSC_FALSE;
+  Vec              b, x, vx, vy = level->r;
+  PetscScalar      dot;
+  PetscReal        norm;
+
+  PetscFunctionBegin;
+  if (mg->started || mg->log || mg->nlevels < 2 || PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  mg->started = PETSC_TRUE;
+  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(VecSet(b, 0.0));
+  vx = x;
+  if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
+  if (!done) {
+    PetscCall(HJMGLaunch(mg, HJ_MG_APPLY, b, vx, vy));
+    PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
+    PetscCall(HJMGRotatedStart(mg, HJ_MG_ROTATED, b, &vx, &vy));
+  }
+  PetscCall(VecTDot(b, vx, &dot));
+  PetscCall(VecNorm(vx, NORM_2, &norm));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* x becomes the iterate, which is in vx and is not read again where that is another vector */
 static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
 {
@@ -147,6 +176,76 @@ static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
   if (!how->shown) PetscFunctionReturn(PETSC_SUCCESS);
   if (vx != x) PetscCall(VecCopy(vx, x));
   PetscCall(HJIteratesRemove(how, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of the residual of y, whose squares were sent. *good is false where it is no finite number; else x is overwritten if need be */
+static PetscErrorCode HJMGSingleNorm(PC_HJMG *mg, Vec b, Vec x, Vec y, PetscReal *norm, PetscBool *good)
+{
+  PetscScalar squares;
+
+  PetscFunctionBegin;
+  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
+  *norm = PetscSqrtReal(PetscRealPart(squares));
+  *good = (PetscBool)!PetscIsInfOrNanReal(*norm);
+  if (!*good || HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatResidual(mg->level[0].A, b, y, x));
+  PetscCall(HJMGNormOfAnySize(x, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in single precision that do not wait for a device, but for the norm. *x is the iterate, *y the other vector. It returns where the
+   test stops them, or where double ones are to go on, which is when there is no single precision any more */
+static PetscErrorCode HJMGSingleRotate(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, Vec *vx, Vec *vy,
+                                       PetscInt *it)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscReal norm[HJ_MG_SINGLE_PATIENCE + 1];
+  PetscBool good;
+
+  PetscFunctionBegin;
+  norm[0] = ksp->rnorm;
+  while (mg->single && !ksp->reason && *it < its) {
+    PetscReal *last = &norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)], now;
+
+    PetscCall(HJMGReplay(pc, *it ? HJ_MG_SINGLE_NEXT : zero ? HJ_MG_SINGLE_ZERO : HJ_MG_SINGLE_FIRST, b, *vx, *vy));
+    PetscCall(HJMGSingleNorm(mg, b, *vx, *vy, &now, &good));
+    if (!good) { /* the iterate before it is there still */
+      if (zero && !*it) PetscCall(VecSet(*vx, 0.0));
+      PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+      break;
+    }
+    HJMGSwapVectorsIf(PETSC_TRUE, vx, vy);
+    PetscCall(HJMGShow(how, *vx, x));
+    PetscCall(HJMGTest(ksp, ++*it, now));
+    if (!ksp->reason && *it > HJ_MG_SINGLE_PATIENCE && !(now < *last)) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
+    *last = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as HJMGSolveRotated(), by these */
+static PetscErrorCode HJMGSolveSingleRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero,
+                                             const PetscReal *first, PetscInt *it)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  Vec        begun = zero && mg->ended_in_y ? level->r : x, vx = begun, vy = begun == x ? level->r : x;
+
+  PetscFunctionBegin;
+  *it = 0;
+  if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(HJMGSingleBegin(mg, zero ? b : level->r));
+  if (first) PetscCall(HJMGTest(ksp, 0, *first));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0, b, zero ? NULL : vx, vy));
+  if (ksp->reason || !its) {
+    if (zero) PetscCall(VecSet(x, 0.0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGSingleRotate(pc, ksp, how, b, x, its, zero, &vx, &vy, it));
+  if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
+  if (vx != x) PetscCall(VecCopy(vx, x));
+  if (!ksp->reason && *it < its) PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, PETSC_FALSE, NULL, it));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,11 +267,19 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscCall(HJMGGatherSolve(mg->gather, ksp, b, x, its, zero, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (HJMGIsSingle(mg)) {
+  *it = 0;
+  if (HJMGSingleIsLaunched(mg)) {
+    PetscBool here;
+
+    PetscCall(HJMGSingleIsHere(b, x, &here));
+    if (here) {
+      PetscCall(HJMGSolveSingleRotated(pc, ksp, how, b, x, its, zero, first, it));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  } else if (HJMGIsSingle(mg)) {
     PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
   if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
@@ -194,7 +301,8 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HJMGSolveRotated() of the points inside. The norm before the first cycle is that of the whole residual, which has the known rows' part; from then on there is none */
+/* HJMGSolveRotated() of the points inside. The norm before the first cycle is that of the whole residual, which has the known rows' part;
+   from then on there is none */
 static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;

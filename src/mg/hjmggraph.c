@@ -161,7 +161,7 @@ static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScala
 
 static PetscBool HJMGFromZero(HJMGKind kind)
 {
-  return (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ROTATED_PART);
+  return (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ROTATED_PART || kind == HJ_MG_SINGLE_APPLY);
 }
 
 /* Addresses of b, x and y on the device, and whether all are there. PETSc then knows that x and y are written */

@@ -323,6 +323,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSetUpGraphs(pc));
+  PetscCall(HJMGStart(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
