@@ -498,13 +498,13 @@ PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec
 
   PetscFunctionBegin;
   if (zero) PetscCall(VecSet(x, 0.0));
-  for (;; ++*it) {
+  for (*it = PetscMax(*it, 0);; ++*it) {
     PetscReal *now = &norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)];
     const Vec  r   = zero && !*it ? b : level->r;
 
     if (r != b) PetscCall(MatResidual(level->A, b, x, r));
     PetscCall(HJMGSingleNorm(mg, r, now, &largest));
-    if (!begun || *it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    if (*it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
     if (ksp->reason || *it == its) break;
     if (mg->single && *it >= HJ_MG_SINGLE_PATIENCE && !(*now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
       PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
