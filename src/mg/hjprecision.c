@@ -193,10 +193,17 @@ static PetscErrorCode HJMGSingleMove(const PC_HJMG *mg, Vec v, PetscBool to_vect
 /* The last level, in double, whose matrix is not scaled */
 static PetscErrorCode HJMGSingleSolveCoarsest(PC_HJMG *mg, const HJMGStep *s, HJRounded *at)
 {
-  const HJMGLevel *level = &mg->level[s->l];
-  const Vec        x     = s->x == HJ_MG_X ? level->x : level->r;
+  const HJSingleOps *ops   = HJMGSingleOps(mg);
+  const HJMGLevel   *level = &mg->level[s->l];
+  const Vec          x     = s->x == HJ_MG_X ? level->x : level->r;
+  const PetscInt     n     = (PetscInt)HJOperatorSize(at->op);
 
   PetscFunctionBegin;
+  if (mg->inverse && ops->multiply_dense) {
+    PetscCall(ops->multiply_dense(n, 1.0 / at->scale, mg->inverse, at->b, HJMGSingleVector(at, s->x)));
+    PetscCall(PetscLogGpuFlops(2.0 * n * n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSingleMove(mg, level->b, PETSC_TRUE, 1.0, at->b));
   if (!s->zero) PetscCall(HJMGSingleMove(mg, x, PETSC_TRUE, 1.0 / at->scale, HJMGSingleVector(at, s->x)));
   PetscCall(HJMGRunCoarseStep(mg, s));
