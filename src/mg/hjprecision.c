@@ -451,15 +451,13 @@ PetscErrorCode HJMGSingleApply(PC pc, Vec b, Vec x, PetscBool *done)
     PetscCall(HJMGSingleApplyLaunched(pc, b, x, done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscCall(HJMGSingleMeasure(mg, b, &norm, &largest));
-  *done = PETSC_TRUE;
-  if (largest == 0.0) {
-    PetscCall(VecSet(x, 0.0));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  *done = HJMGSingleScales(largest);
-  if (*done) PetscCall(HJMGSingleCorrect(mg, HJ_MG_SINGLE_APPLY, b, largest, PETSC_FALSE, x, done));
+  *done = (PetscBool)(largest == 0.0);
+  if (*done) PetscCall(VecSet(x, 0.0));
+  else if (HJMGSingleScales(largest)) PetscCall(HJMGSingleCorrect(mg, HJ_MG_SINGLE_APPLY, b, largest, PETSC_FALSE, x, done));
   if (!*done) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
