@@ -465,6 +465,8 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
+/* PETSc's own measurement of GPU time is on, and waits for each kernel */
+PETSC_INTERN PetscBool HJMGIsTimed(void);
 /* hjmgsetup.c. The points of a level, on all ranks */
 PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
 PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
