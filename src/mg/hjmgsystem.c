@@ -39,7 +39,7 @@ PetscInt HJMGSystemLevels(HJMGSystem s)
   return s->nlevels;
 }
 
-static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
 
@@ -49,7 +49,7 @@ static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
@@ -76,7 +76,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
+PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
   PetscBool  ascii;
@@ -397,7 +397,6 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
     PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
   }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
-  HJMGSetOperationsOf(pc, PCApply_HJMGSystem, PCApplyTranspose_HJMGSystem, PCView_HJMGSystem);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,7 +444,6 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
     PetscCall(MatDestroy(&level->Q));
   }
   PetscCall(PetscFree(mg->system));
-  HJMGSetOperations(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   The cycle of PCMG on the levels of a matrix with several unknowns a point, of one rank on a GPU, as launches of this library alone, so that
-   it can be recorded as a graph: smoothers, residuals and the solver of the coarsest grid are PCMG's own. Decides whether PCMG's cycle is
-   one that it can do, and when it is recorded.
+   The cycle of PCMG on the levels of a matrix with several unknowns a point, of one rank on a GPU, as launches of this library alone, so
+   that it can be recorded as a graph: smoothers, residuals and the solver of the coarsest grid are PCMG's own. Decides whether PCMG's cycle
+   is one that it can do, and when it is recorded.
 */
 #include "hjmgsystem.h"
 
