@@ -65,6 +65,23 @@ static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether -backend cuda asks for vectors and matrices on the GPU, and this PETSc can have them there. Asked for the first time before
+   options are cleared */
+static inline PETSC_UNUSED PetscErrorCode ProblemOnGPU(PetscBool *gpu)
+{
+  static int answer      = -1;
+  char       backend[32] = "host";
+
+  PetscFunctionBegin;
+  if (answer < 0) {
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+    PetscCall(PetscStrcmp(backend, "cuda", gpu));
+    answer = *gpu && PetscDefined(HAVE_CUDA);
+  }
+  *gpu = (PetscBool)answer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the grids that are made from now on are cut across their slowest direction alone */
 static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool strips)
 {

@@ -27,9 +27,13 @@ typedef struct {
   SystemCoupling coupling;
 } System;
 
+/* With -backend cuda vectors are a GPU's, and so are matrices of types that can be */
 static inline PETSC_UNUSED PetscErrorCode SystemDM(const System *s, PetscInt dof, const char *mattype, DM *da)
 {
+  PetscBool gpu;
+
   PetscFunctionBegin;
+  PetscCall(ProblemOnGPU(&gpu));
   PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
   PetscCall(DMSetDimension(*da, s->dim));
   PetscCall(DMDASetSizes(*da, s->n[0], s->n[1], s->n[2]));
@@ -38,6 +42,7 @@ static inline PETSC_UNUSED PetscErrorCode SystemDM(const System *s, PetscInt dof
   PetscCall(DMDASetStencilWidth(*da, 1));
   PetscCall(DMDASetStencilType(*da, s->box ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
   PetscCall(DMSetMatType(*da, mattype));
+  if (gpu) PetscCall(DMSetVecType(*da, VECCUDA));
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

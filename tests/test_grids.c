@@ -282,19 +282,16 @@ static PetscErrorCode TestTurned(void)
 
 int main(int argc, char **argv)
 {
-  PetscMPIInt size;
-  PetscBool   cuda = PETSC_FALSE;
-  int         failed;
+  int failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
-  PetscCall(GetSizeAndDevice(&size, &cuda));
   PetscCall(TestBoundaryRows(2, 63, PETSC_FALSE));
   PetscCall(TestBoundaryRows(2, 65, PETSC_TRUE));
   PetscCall(TestBoundaryRows(3, 15, PETSC_FALSE));
   PetscCall(TestBoundaryRows(3, 17, PETSC_TRUE));
-  if (!cuda) PetscCall(TestSizes()); /* which has even coarse points alone */
+  PetscCall(TestSizes());
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));
   PetscCall(TestTurned());

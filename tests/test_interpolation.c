@@ -473,10 +473,8 @@ static PetscErrorCode TestRandom(PetscInt n)
 {
   PetscRandom random;
   PetscReal   r;
-  PetscBool   gpu;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetSeed(random, 5));
   PetscCall(PetscRandomSeed(random));
@@ -492,7 +490,7 @@ static PetscErrorCode TestRandom(PetscInt n)
     }
     if (w.c.kind == ROW) w.identity = PETSC_FALSE;
     if (w.c.n[0] * w.c.n[1] * w.c.n[2] == 1) continue;
-    for (PetscInt d = 0; d < 3 && i % 3 && !gpu; d++) /* devices have the even points alone */
+    for (PetscInt d = 0; d < 3 && i % 3; d++)
       w.first[d] = w.factor[d] == 2 && w.c.boundary[d] == DM_BOUNDARY_NONE && w.c.n[d] > 1 && (i + d) % 4 ? 1 : 0;
     PetscCall(TestWeighted(&w));
   }

@@ -285,12 +285,13 @@ static PetscErrorCode TestRandom(PetscInt which)
 static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
 {
   System    s    = {.dim = dim, .n = {17, dim > 1 ? 9 : 1, dim > 2 ? 7 : 1}, .dof = 3, .box = box, .kind = kind, .coupling = SYSTEM_ALONE};
-  PetscBool good = PETSC_TRUE;
+  PetscBool good = PETSC_TRUE, gpu;
   DM        da[2];
   Mat       A, B;
   Vec       x, y, u, v, part;
 
   PetscFunctionBegin;
+  PetscCall(ProblemOnGPU(&gpu)); /* whose kernels sum one row of 27 points in another order */
   PetscCall(SystemCreate(&s, MATHJSTENCIL, &da[0], &A));
   PetscCall(DMCreateGlobalVector(da[0], &x));
   PetscCall(VecDuplicate(x, &y));
@@ -309,7 +310,7 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
     PetscCall(MatMult(B, u, v));
     PetscCall(VecStrideGather(y, c, part, INSERT_VALUES));
     PetscCall(VecDifference(part, v, &largest));
-    good = (PetscBool)(good && largest == 0);
+    good = (PetscBool)(good && largest <= (gpu && box && dim == 3 ? 20 * PETSC_MACHINE_EPSILON : 0));
     PetscCall(HJTestDetail("# component %d: %g", (int)c, (double)largest));
     PetscCall(VecDestroy(&u));
     PetscCall(VecDestroy(&v));

@@ -302,10 +302,13 @@ static PetscErrorCode TestRefused(void)
 int main(int argc, char **argv)
 {
   const Laplacian coupled = {2, {1, 1, 1}, 3}, weak = {2, {1, 0.01, 1}, 0.1}, alone = {4, {1, 1, 1}, 0};
+  PetscBool       gpu;
   int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemOnGPU(&gpu));
+  if (gpu) PetscCall(PetscOptionsInsertString(NULL, "-dm_vec_type cuda -dm_mat_type hjstencil"));
   PetscCall(TestElasticity(2, 65, 0.3, 1, 8));
   PetscCall(TestElasticity(2, 48, 0.3, 1e3, 20));
   PetscCall(TestElasticity(3, 13, 0.3, 1, 10));
@@ -314,6 +317,7 @@ int main(int argc, char **argv)
   PetscCall(TestGrayScott(MATAIJ));
   PetscCall(TestGrayScott(MATBAIJ));
   PetscCall(TestGrayScott(MATHJSTENCIL));
+  if (gpu) PetscCall(TestGrayScott(MATAIJCUSPARSE));
   PetscCall(TestLaplacian("two that are coupled at points", 2, 40, DM_BOUNDARY_NONE, &coupled, PETSC_FALSE, "coarsened by 2 x 2", 10));
   PetscCall(TestLaplacian("a weak direction", 2, 65, DM_BOUNDARY_NONE, &weak, PETSC_FALSE, "coarsened by 2 x 1", 10));
   PetscCall(TestLaplacian("four that are not coupled", 2, 33, DM_BOUNDARY_NONE, &alone, PETSC_FALSE, "33 x 33 points of 4 unknowns", 10));

@@ -14,6 +14,7 @@ typedef struct {
   Case      c; /* n: fine points */
   PetscBool symmetric, even[3];
   PetscInt  factor[3], nc[3], first[3];
+  PetscBool halves; /* points that hang have half of a coarse one; else a share of their own */
 } RestrictCase;
 
 typedef struct {
@@ -112,7 +113,7 @@ static PetscErrorCode SetupDestroy(Setup *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A fine point gives one to the coarse point on it, one half to those beside it in a direction */
+/* A fine point gives one to the coarse point on it, one half to those beside it in a direction; one that hangs its own share */
 static PetscErrorCode Wanted(const Setup *s, PetscScalar *y, PetscReal *norm2)
 {
   const HJCoefficients *a = &s->host;
@@ -140,6 +141,8 @@ static PetscErrorCode Wanted(const Setup *s, PetscScalar *y, PetscReal *norm2)
         up[d]   = o >> d & 1;
         if ((at[d] - s->t.first[d]) % f[d]) w *= 0.5;
         else if (up[d]) w = 0.0;
+        if (HJTransferBegins(&s->t, d) && at[d] == 0) w *= 2 * s->t.before[d];
+        if (HJTransferHangs(&s->t, d) && at[d] == s->t.fine.N[d] - 1) w *= 2 * s->t.last[d];
       }
       if (w != 0.0 && Neighbor(&s->t.coarse, base, up, to)) y[HJBoxIndex(&s->t.coarse.owned, to[0], to[1], to[2])] += w * r;
     }
@@ -186,7 +189,8 @@ static PetscErrorCode TestCase(const RestrictCase *rc, const HJBackendOps *ops)
   for (int d = 0; d < 3; d++) {
     s.t.factor[d] = rc->factor[d];
     s.t.first[d]  = rc->first[d];
-    s.t.before[d] = s.t.last[d] = 0.5;
+    s.t.before[d] = rc->halves ? 0.5 : 0.3 + 0.1 * d;
+    s.t.last[d]   = rc->halves ? 0.5 : 0.2 + 0.1 * d;
   }
   n  = HJBoxSize(&s.t.fine.owned);
   nc = HJBoxSize(&s.t.coarse.owned);
@@ -263,8 +267,9 @@ static PetscErrorCode TestRandom(const HJBackendOps *ops, PetscInt cases)
       rc.nc[d]         = 1 + (PetscInt)(r[1] * (i % 5 ? most : 3));
       rc.c.boundary[d] = d < rc.c.dim && r[2] < 0.4 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
       rc.even[d]       = (PetscBool)(r[3] < 0.4);
-      rc.first[d]      = PetscMemTypeHost(ops->mtype) && d < rc.c.dim && rc.factor[d] == 2 && r[2] >= 0.7; /* on devices 0 */
+      rc.first[d]      = d < rc.c.dim && rc.factor[d] == 2 && r[2] >= 0.7;
     }
+    rc.halves = (PetscBool)(i % 4 == 1);
     SetSizes(&rc);
     PetscCall(TestCase(&rc, ops));
   }
@@ -293,7 +298,9 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops, PetscInt only)
         rc.factor[d]     = factors[f][d];
         rc.nc[d]         = sizes[i][d];
         rc.c.boundary[d] = f && d < rc.c.dim && (which + d) % 5 > 2 ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
+        rc.first[d]      = d < rc.c.dim && rc.factor[d] == 2 && rc.c.boundary[d] == DM_BOUNDARY_NONE && (which / 2 + i + 2 * d) % 4 > 1;
       }
+      rc.halves = (PetscBool)(which % 4 == 1);
       SetSizes(&rc);
       PetscCall(TestCase(&rc, ops));
     }

@@ -5,12 +5,15 @@
 
 static PetscErrorCode NewPC(Mat A, DM da, PetscInt k, PC *pc)
 {
+  PetscBool gpu;
+
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
   PetscCall(PCSetOperators(*pc, A, A));
   PetscCall(PCSetDM(*pc, da));
   PetscCall(PCSetType(*pc, PCHJACOBI));
-  PetscCall(PCHJacobiSetBackend(*pc, PC_HJACOBI_BACKEND_HOST));
+  PetscCall(ProblemOnGPU(&gpu));
+  PetscCall(PCHJacobiSetBackend(*pc, gpu ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
   PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
   PetscCall(PCHJacobiSetK(*pc, k));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -112,7 +115,10 @@ static PetscErrorCode TwoCycles(const System *s, PetscInt component, PetscInt ov
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CUSTOM));
   PetscCall(PCHJacobiSetWeights(pc, k, w));
   PetscCall(PCHJacobiSetOverlap(pc, overlap));
-  if (overlap >= 0) PetscCall(PCHJacobiSetTile(pc, 5, 4, 3));
+  if (overlap >= 0) {
+    PetscCall(PCHJacobiSetTile(pc, 5, 4, 3));
+    PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST)); /* GPUs have no tiles of several unknowns a point */
+  }
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &work));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
@@ -134,11 +140,12 @@ static PetscErrorCode TestAlone(const System *s, PetscInt overlap)
   const PetscReal w[]   = {0.7, 0.55, 0.9, 0.3, 0.8};
   const PetscInt  alone = s->coupling == SYSTEM_HALF ? 1 : s->dof;
   Vec             all[2], one[2], part;
-  PetscBool       same = PETSC_TRUE;
+  PetscBool       same = PETSC_TRUE, gpu;
   PetscReal       norm;
   char            name[256];
 
   PetscFunctionBegin;
+  PetscCall(ProblemOnGPU(&gpu)); /* whose kernels for one unknown a point do several subiterations at once */
   PetscCall(TwoCycles(s, -1, overlap, 5, w, all));
   for (PetscInt c = 0; c < alone; c++) {
     PetscCall(TwoCycles(s, c, overlap, 5, w, one));
@@ -147,7 +154,7 @@ static PetscErrorCode TestAlone(const System *s, PetscInt overlap)
       PetscCall(VecStrideGather(all[i], c, part, INSERT_VALUES));
       PetscCall(VecAXPY(part, -1.0, one[i]));
       PetscCall(VecNorm(part, NORM_INFINITY, &norm));
-      same = (PetscBool)(same && norm == 0.0);
+      same = (PetscBool)(same && norm <= (gpu && overlap < 0 ? 256 * PETSC_MACHINE_EPSILON : 0.0));
       PetscCall(VecDestroy(&one[i]));
     }
     PetscCall(VecDestroy(&part));
@@ -396,7 +403,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt which = 0; which < 36; which++) {
     PetscCall(SystemRandomCase(which, &s));
-    PetscCall(TestCycles(&s, which % 3 == 2 ? MATBAIJ : MATAIJ));
+    PetscCall(TestCycles(&s, which % 3 == 2 ? MATBAIJ : which % 3 == 1 ? MATHJSTENCIL : MATAIJ));
     if (s.coupling == SYSTEM_ALONE || s.coupling == SYSTEM_HALF) PetscCall(TestAlone(&s, PETSC_DECIDE));
     if (s.coupling == SYSTEM_ALONE && which % 2) PetscCall(TestAlone(&s, 2));
     if (which % 4 == 1) PetscCall(TestBound(&s));

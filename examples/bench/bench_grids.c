@@ -2,7 +2,9 @@
 static char help[] = "Grids as programs write them, beside those that the headline is measured on: problems whose boundary points are\n\
 rows of the diagonal alone, periodic ones, any number of points. Each row names what the program has, beside the same without.\n\
   -cases <walls2d,walls3d,periods2d,periods3d,sizes2d,sizes3d>   comma-separated; run in this order\n\
-  -n2 <513> -n3 <65>   points in each direction of walls and periods\n\
+         first2d, first3d: KSPSetUp, the first KSPSolve and the second; alone, as programs are loaded once\n\
+  -n2 <513> -n3 <65>   points in each direction of walls, periods and first solves\n\
+  -first_cg <false>    first solves are CG's, not the solver's\n\
   -identity <0>        value of the rows that are the diagonal alone; 0: as the others' diagonal\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <5>\n\
@@ -38,6 +40,7 @@ typedef struct {
 typedef struct {
   PetscInt  repetitions, n[4];
   PetscReal identity;
+  PetscBool first_cg;
   Machine   machine;
   Output    out;
 } Bench;
@@ -362,12 +365,59 @@ static PetscErrorCode RunSizes(Bench *b, const char *name, PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What a program waits for before its first answer, beside what a second one takes */
+static PetscErrorCode RunFirst(Bench *b, const char *name, PetscInt dim)
+{
+  static const char *const what[] = {"set-up", "second solve", "first solve"};
+  const Work               w      = b->first_cg ? CG : SOLVER;
+  const Case               c      = CaseOf(b, dim, b->n[dim], WALLS_OUTSIDE, PETSC_FALSE);
+  Times                    t[3]   = {{.n = 1}, {.n = 1}, {.n = 1}};
+  PetscReal                second = 0, residual;
+  PetscBool                good;
+  PetscInt                 its;
+  DM                       da;
+  Mat                      A;
+  Vec                      rhs, x;
+  KSP                      ksp;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreateDM(&c, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &rhs));
+  PetscCall(VecDuplicate(rhs, &x));
+  PetscCall(CaseFill(&c, da, A, rhs));
+  for (int i = 0; i < 3; i++) {
+    Times         *to = &t[(const int[]){0, 2, 1}[i]];
+    PetscLogDouble t0 = 0, t1 = 0;
+
+    PetscCall(MachineTime(&b->machine, &t0));
+    if (i) PetscCall(WorkRun(w, ksp, A, rhs, x, &its));
+    else PetscCall(WorkCreate(w, da, A, &ksp));
+    PetscCall(MachineTime(&b->machine, &t1));
+    to->s[0] = t1 - t0;
+  }
+  PetscCall(ProblemCheckResidual(ksp, &residual, &good));
+  PetscCheck(good, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s: not solved", name);
+  for (int i = 0; i < 3; i++) {
+    PetscCall(Report(b, name, &c, what[i], w, i ? its : 0, &t[i], i == 2 ? second : 0));
+    second = 1e9 * t[i].s[0] / ((PetscReal)c.n[0] * c.n[1] * c.n[2]);
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&rhs));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define NCASES 8
+
 int main(int argc, char **argv)
 {
-  Bench       b                                                   = {.repetitions = 5, .n = {0, 0, 513, 65}};
-  const char *cases[6]                                            = {"walls2d", "walls3d", "periods2d", "periods3d", "sizes2d", "sizes3d"};
-  PetscErrorCode (*const run[3])(Bench *, const char *, PetscInt) = {RunWalls, RunPeriods, RunSizes};
-  PetscBool wanted[6], go = PETSC_TRUE;
+  Bench       b             = {.repetitions = 5, .n = {0, 0, 513, 65}};
+  const char *cases[NCASES] = {"walls2d", "walls3d", "periods2d", "periods3d", "sizes2d", "sizes3d", "first2d", "first3d"};
+  PetscErrorCode (*const run[])(Bench *, const char *, PetscInt) = {RunWalls, RunPeriods, RunSizes, RunFirst};
+  PetscBool wanted[NCASES], go = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -375,10 +425,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n2", &b.n[2], NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b.n[3], NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-identity", &b.identity, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-first_cg", &b.first_cg, NULL));
   PetscCall(MachineOpen(&b.machine));
   PetscCall(OutputOpen("case,size,coefficient,program,work,repetitions,its,least_ms,spread,beside", &b.out));
-  PetscCall(ReadNames("-cases", 6, cases, 6, wanted));
-  for (int i = 0; i < 6; i++) {
+  PetscCall(ReadNames("-cases", NCASES, cases, 6, wanted));
+  for (int i = 0; i < NCASES; i++) {
     if (!wanted[i]) continue;
     PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, cases[i], &go));
     if (go) PetscCall(run[i / 2](&b, cases[i], 2 + i % 2));

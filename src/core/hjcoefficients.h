@@ -26,7 +26,7 @@ typedef struct {
   HJShape  shape; /* 1D: HJ_STAR */
   /*
      Several unknowns a point: slots are those entries of (offset, row, column) that are stored, in this order, and vectors have dof
-     numbers a point. On the host
+     numbers a point. These lists are on the host
   */
   PetscInt             dof;
   const HJEntry       *entry; /* [nslots]; NULL: one unknown a point */
@@ -36,7 +36,7 @@ typedef struct {
   PetscMemType         mtype;   /* where index and value lie; rows are always on the host */
   PetscInt             nrows;
   PetscScalar         *rows;        /* [nrows][nslots] */
-  PetscScalar         *device_rows; /* the same in device memory, of a dictionary there; else NULL */
+  PetscScalar         *device_rows; /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
   unsigned char       *index;       /* [npoints] row of each point */
   PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
   PetscBool            half;

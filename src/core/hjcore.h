@@ -73,6 +73,9 @@ typedef struct {
   PetscInt  dof;            /* unknowns of a point, which follow one another in vectors and frames */
 } HJGrid;
 
+/* Most unknowns of a point that a GPU takes */
+#define HJ_DEVICE_DOF 8
+
 /* Farther than any point of a rank, and an int also where PetscInt has 64 bits: a rank with as many points in one direction is refused */
 #define HJ_ENDLESS (1 << 29)
 
@@ -160,8 +163,9 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
    side of every direction but the last.
 
-   Several unknowns a point (dof > 1, on the host): x, b are vectors of dof components, D is the point's block, and what is stored are the
-   entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours, by rows:
+   Several unknowns a point (dof > 1; all of it lies on the host): x, b are vectors of dof components, D is the point's block, and what is
+   stored are the entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours,
+   by rows:
 
      dictionary:  x <- x + w (D^-1 b - x - sum (D^-1 A)_o x_o),   entries in rows
      variable:    x <- x + w (D^-1 (b - sum A_o x_o) - x),        entries in values
@@ -227,9 +231,10 @@ static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 }
 
 /*
-   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one has 2 (n - 1) + 1 in each direction and no
-   neighbours, or is cut into lines, where n[1] are the rank's own, and its first one lies on own fine line first, 0 or 1. P is bilinear
-   interpolation. Nothing, where both correction and restricted are NULL; at most one of them is not.
+   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one is halved in each direction and has no neighbours,
+   or is cut into lines, where n[1] are the rank's own. first: own fine place that the first own coarse point lies on, 0 or 1. P is bilinear
+   interpolation; scale: of points that hang, see HJTransferGetScale(). Nothing, where both correction and restricted are NULL; at most one
+   of them is not.
    correction: the sweep begins with x + P correction in place of x. beside: so many lines of it below and above the rank's own as a sweep
      can need, depth of them; NULL: there is no neighbour.
    restricted: of a sweep from zero, gets P^T (b - A x) of the result. row: what all points of A have, 5 entries on the host; NULL: the
@@ -238,7 +243,8 @@ static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 typedef struct {
   const PetscScalar *correction, *beside[2], *row;
   PetscScalar       *restricted;
-  PetscInt           n[2], first, depth;
+  PetscScalar        scale[2][2];
+  PetscInt           n[2], first[2], depth;
 } HJCoarser;
 
 /* What kernels are chosen for */

@@ -36,8 +36,7 @@ typedef struct {
 
 #define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))
 
-/* Of the first points of each direction what HJMeasureSums has of the last ones; and how many points at either end are coupled to others.
-   All 0: the backend does not look */
+/* Of the first points of each direction what HJMeasureSums has of the last ones; and how many points at either end are coupled to others */
 typedef struct {
   PetscReal hold[2][3], ends[2][3], coupled[2][3];
 } HJMeasureFirst;

@@ -12,8 +12,7 @@
 /*
    y = P^T (b - A x) on the coarse grid. Both grids are one rank's: their neighbours are periodic images of themselves, or there are none.
    Or they are cut in the slowest direction alone, which is refined, and cut says where the planes beside the rank's own are.
-   Without periodicity a first or a last point beyond the coarse ones, in a direction of refinement 2, gives one half to the coarse point
-   next to it. On devices the first point is coarse. x, b and y are different arrays.
+   x, b and y are different arrays.
 
    norm2, unless it is NULL, points to HJ_RESTRICTION_NORM scalars in the backend's memory that were 0 before they were first used so. The
    first gets the sum of the squares of b - A x over the fine grid, the same in every call with the same numbers; the others are the
@@ -22,11 +21,9 @@
 #define HJ_CUT_PLANES 2
 
 /* Planes of a rank's neighbours in the slowest direction, HJ_CUT_PLANES on either side, in the order of the grid; the first of b below and
-   the last of b above are not read. NULL: there is no neighbour, or the grid is not cut. first: which own plane the first coarse one lies
-   on, 0 or 1 */
+   the last of b above are not read. NULL: there is no neighbour, or the grid is not cut */
 typedef struct {
   PetscBool          cut;
-  PetscInt           first;
   const PetscScalar *x[2], *b[2];
 } HJRestrictionCut;
 
@@ -41,19 +38,13 @@ struct _n_HJRestriction {
   HJRestrictionCut      cut; /* of one row for all points, a star or in 2D */
 };
 
-/* Whether the points of a direction that hang are as if the wall were the next coarse point */
-static inline PetscBool HJTransferHangsByHalf(const HJTransfer *t, int d)
-{
-  return (PetscBool)(!(HJTransferHangs(t, d) && t->last[d] != 0.5) && !(HJTransferBegins(t, d) && t->before[d] != 0.5));
-}
-
-/* Whether the two grids, and the ends of each direction, are such */
+/* Whether the two grids are such */
 static inline PetscBool HJTransferIsOneRank(const HJTransfer *t)
 {
   const PetscBool coarse = (PetscBool)(!HJGridHasNeighbors(&t->coarse) || HJGridIsWrapped(&t->coarse));
 
   for (int d = 0; d < t->fine.dim; d++)
-    if (HJTransferAdjoins(t, d) || !HJTransferHangsByHalf(t, d)) return PETSC_FALSE;
+    if (HJTransferAdjoins(t, d)) return PETSC_FALSE;
 
   return (PetscBool)(coarse && (!HJGridHasNeighbors(&t->fine) || HJGridIsWrapped(&t->fine)));
 }
@@ -72,7 +63,7 @@ static inline PetscBool HJTransferIsCut(const HJTransfer *t)
 
   if (slow < 1 || n == t->fine.N[slow] || n < HJ_CUT_PLANES || nc < 1 || first < 0 || first > 1) return PETSC_FALSE;
   for (int d = 0; d <= slow; d++) {
-    if (t->factor[d] != 2 || HJTransferAdjoins(t, d) || !HJTransferHangsByHalf(t, d)) return PETSC_FALSE;
+    if (t->factor[d] != 2 || HJTransferAdjoins(t, d)) return PETSC_FALSE;
     if (d < slow && (t->fine.periodic[d] || HJBoxWidth(&t->fine.owned, d) != t->fine.N[d])) return PETSC_FALSE;
   }
   return (PetscBool)(n - first == 2 * nc || n - first == 2 * nc - 1);

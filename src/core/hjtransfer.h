@@ -62,6 +62,15 @@ static inline PetscInt HJTransferHanging(const HJTransfer *t, int d)
   return HJTransferHangs(t, d) ? t->points.hi[d] - 1 : HJ_ENDLESS;
 }
 
+/* A point that hangs is as one between a coarse point and one beyond it that is 0, times this: twice its coefficient. Of this rank's first
+   and last points of a direction; 1 where they do not hang */
+static inline void HJTransferGetScale(const HJTransfer *t, int d, PetscScalar scale[2])
+{
+  scale[0] = HJTransferBegins(t, d) && !t->fine_start[d] ? (PetscScalar)(2 * t->before[d]) : (PetscScalar)1.0;
+  scale[1] = HJTransferHangs(t, d) && t->fine_start[d] + HJBoxWidth(&t->fine.owned, d) == t->fine.N[d] ? (PetscScalar)(2 * t->last[d])
+                                                                                                       : (PetscScalar)1.0;
+}
+
 /*
    How much coefficients jump: |u - v| / (u + v) of the couplings u and v of a fine point to the two coarse ones that it lies between, the
    ends of the domain apart. Its largest value; how many are large, of how many points, each counted for both coarse ones

@@ -259,6 +259,9 @@
 #define HJ_PRODUCT_BLOCKS_ARRAYS     3
 #define HJ_PRODUCT_BLOCKS_ROW        5
 #define HJ_PRODUCT_BLOCKS            4
+/* Points with several unknowns: threads of a block; of a block in 3D, planes. Not measured */
+#define HJ_SYSTEM_THREADS 256
+#define HJ_SYSTEM_PLANES  2
 /* Residual and restriction in one: fine points from which on blocks march, both timed (906d187) */
 #define HJ_RESTRICT_MANY 100000
 /* Threads of a block that does tiles, and of one that marches (85184b9; not kept) */

@@ -10,6 +10,7 @@ typedef struct {
   const HJRestriction *p;
   HJHostProductArgs    product;
   PetscInt             n[3], nc[3];
+  PetscScalar          scale[3][2];    /* see HJTransferGetScale() */
   int                  slow;           /* the direction that is cut; -1: none */
   PetscScalar         *zero, *r, *sum; /* a line of zeros; the residual, with a point before and after it; gathered */
 } HJHostRestriction;
@@ -74,7 +75,7 @@ static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fi
   *w        = 1.0;
   coarse[0] = place;
   if (t->factor[d] == 1) return 1;
-  if (place % 2) *w = 0.5;
+  if (place % 2) *w = HJ_HALF * (fine == 0 ? h->scale[d][0] : fine == h->n[d] - 1 ? h->scale[d][1] : (PetscScalar)1.0);
   for (PetscInt c = (place + 2) / 2 - 1; c <= (place + 3) / 2 - 1; c++) {
     const PetscInt to = d != h->slow ? HJRestrictWrap(&t->coarse, d, c, h->nc[d]) : c < h->nc[d] ? c : -1;
 
@@ -83,6 +84,7 @@ static PetscInt HJRestrictParents(const HJHostRestriction *h, int d, PetscInt fi
   return n;
 }
 
+/* Gathers the residual of a line; what hangs in it is scaled */
 static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
 {
   const PetscInt     nc = h->nc[0];
@@ -92,6 +94,8 @@ static void HJRestrictLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
   const PetscInt     nj = HJRestrictParents(h, 1, j, cj, &wj), nk = HJRestrictParents(h, 2, k, ck, &wk);
 
   if (h->p->transfer->factor[0] == 2) {
+    h->r[1] *= h->scale[0][0];
+    h->r[h->n[0]] *= h->scale[0][1];
     for (PetscInt i = 0; i < nc; i++) h->sum[i] = r[2 * i] + HJ_HALF * (r[2 * i - 1] + r[2 * i + 1]);
     sum = h->sum;
   }
@@ -112,8 +116,9 @@ PetscErrorCode HJHostRestrictResidual(const HJRestriction *p)
   for (int d = 0; d < 3; d++) {
     h.n[d]  = HJBoxWidth(&p->transfer->fine.owned, d);
     h.nc[d] = HJBoxWidth(&p->transfer->coarse.owned, d);
-    lo[d]   = d == h.slow && p->cut.x[0] ? -1 : 0;
-    hi[d]   = d == h.slow && p->cut.x[1] ? h.n[d] + 1 : h.n[d];
+    HJTransferGetScale(p->transfer, d, h.scale[d]);
+    lo[d] = d == h.slow && p->cut.x[0] ? -1 : 0;
+    hi[d] = d == h.slow && p->cut.x[1] ? h.n[d] + 1 : h.n[d];
   }
   HJHostProductSet(p->a, h.n[0], PETSC_TRUE, &h.product);
   PetscCall(PetscCalloc3(h.n[0], &h.zero, h.n[0] + 2, &h.r, h.nc[0], &h.sum));

@@ -114,7 +114,7 @@ static PetscErrorCode MatSetUp_HJStencil(Mat A)
   PetscCall(PetscObjectReference((PetscObject)da));
   hj->da      = da;
   hj->c.mtype = PETSC_MEMTYPE_HOST;
-  if (hj->grid.dof == 1) hj->device = HJArraysIn(PETSC_MEMTYPE_CUDA);
+  if (hj->grid.dof <= HJ_DEVICE_DOF) hj->device = HJArraysIn(PETSC_MEMTYPE_CUDA);
   PetscCall(HJLayoutSet(da, &hj->grid, A->rmap, &hj->layout));
   PetscCall(HJMatSetHostOnly(A));
   PetscCall(HJMatSetGhosted(A));
@@ -286,8 +286,8 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
 
    Where a point has several degrees of freedom the matrix has a block for each offset. Stored is an array for each entry of the blocks
    that is not zero at every point, whatever `DMDASetBlockFills()` says: two species that diffuse alone and react with one another take 12
-   arrays of 20 in 2D. Its rows and the AIJ copy have all entries of the blocks. Such a matrix stays on the host, also where its vectors
-   are a GPU's; its SOR is that of the AIJ copy.
+   arrays of 20 in 2D. Its rows and the AIJ copy have all entries of the blocks. With more than 8 degrees of freedom such a matrix stays on
+   the host, also where its vectors are a GPU's; its SOR is that of the AIJ copy.
 
    It is filled as any matrix is: `MatSetValuesStencil()`, `MatSetValuesLocal()`, `MatSetValues()` (inserted or added, other ranks' rows
    too), `MatSetValuesCOO()`, `MatConvert()` from any type that gives its rows; or by `MatHJStencilGetArray()`

@@ -123,11 +123,34 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
+/* Who makes the products of an operator: itself, or, of several unknowns a point, whose stencil lies on the host, the host */
+static PetscErrorCode HJBoundOpen(HJOperator *op, HJOperator **by)
 {
   PetscFunctionBegin;
-  PetscCall(HJBoundBegin(op, 0, NULL));
-  PetscCall(HJBoundEnd(op, bound));
+  *by = op;
+  if (op->grid.dof > 1 && PetscMemTypeDevice(op->ops->mtype))
+    PetscCall(HJOperatorCreateFromStencil(op->da, &op->grid, op->stencil, op->overlap, op->tile, &HJBackendHost, &HJHaloPetscSF, by));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJBoundClose(const HJOperator *op, HJOperator **by)
+{
+  PetscFunctionBegin;
+  if (*by == op) PetscFunctionReturn(PETSC_SUCCESS);
+  (*by)->stencil = NULL; /* which is op's */
+  PetscCall(HJOperatorDestroy(by));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundOperator(HJOperator *op, HJBound *bound)
+{
+  HJOperator *by;
+
+  PetscFunctionBegin;
+  PetscCall(HJBoundOpen(op, &by));
+  PetscCall(HJBoundBegin(by, 0, NULL));
+  PetscCall(HJBoundEnd(by, bound));
+  PetscCall(HJBoundClose(op, &by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,13 +158,16 @@ PetscErrorCode HJBoundSkew(HJOperator *op, PetscReal *skew)
 {
   PetscScalar *y;
   PetscReal    ratio;
+  HJOperator  *by;
 
   PetscFunctionBegin;
   *skew = 0;
   if (op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->multigrid->scratch(HJOperatorSize(op), PETSC_FALSE, &y));
-  PetscCall(HJOperatorAbsolute(op, PETSC_TRUE, NULL, y, &ratio));
-  PetscCall(op->ops->multigrid->unscratch(&y));
+  PetscCall(HJBoundOpen(op, &by));
+  PetscCall(by->ops->multigrid->scratch(HJOperatorSize(by), PETSC_FALSE, &y));
+  PetscCall(HJOperatorAbsolute(by, PETSC_TRUE, NULL, y, &ratio));
+  PetscCall(by->ops->multigrid->unscratch(&y));
+  PetscCall(HJBoundClose(op, &by));
   *skew = (ratio - 1) / 2; /* the diagonal counted as 1 */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -77,6 +77,11 @@ static PetscErrorCode HJChooseGPU(Mat A, PetscBool forced, PetscInt k, const HJB
 }
 #endif
 
+PetscBool HJOperatorCanBeOnDevice(PetscInt dof, PetscInt overlap)
+{
+  return (PetscBool)(dof == 1 || (dof <= HJ_DEVICE_DOF && overlap < 0));
+}
+
 PetscErrorCode HJOperatorChooseBackend(Mat A, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **ops, const char **why)
 {
   PetscFunctionBegin;

@@ -167,8 +167,9 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   pad = HJOperatorPad(&grid, overlap, ops);
   if (overlap >= 0) PetscCall(HJOperatorCheckStale(comm, &grid, overlap, tile));
   PetscCall(HJOperatorChooseReader(A, ops, &reader));
-  if (grid.dof > 1 && ops != &HJBackendHost) {
-    PetscCall(PetscSNPrintf(why, len, "%" PetscInt_FMT " degrees of freedom at a point are for the host backend", grid.dof));
+  if (PetscMemTypeDevice(ops->mtype) && !HJOperatorCanBeOnDevice(grid.dof, overlap)) {
+    PetscCall(PetscSNPrintf(why, len, "%" PetscInt_FMT " degrees of freedom at a point%s are for the host backend", grid.dof,
+                            overlap < 0 ? "" : " with tiles"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (in_place) PetscCall(HJStencilCreateInPlace(A, da, &grid, pad, reader, is_box, measures ? &measured : NULL, &st, why, len));

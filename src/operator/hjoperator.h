@@ -120,6 +120,8 @@ PETSC_INTERN PetscErrorCode HJOperatorFindGrid(Mat A, DM dm, DM *da, char why[],
    what is asked for is not to be had
 */
 PETSC_INTERN PetscErrorCode HJOperatorChooseBackend(Mat, PCHJacobiBackend asked, PetscInt k, const HJBackendOps **, const char **why);
+/* Whether a device has cycles for so many unknowns a point; overlap as an operator's */
+PETSC_INTERN PetscBool HJOperatorCanBeOnDevice(PetscInt dof, PetscInt overlap);
 /* Collective. Rows of a matrix in the memory of the backend's device are read there; NULL: on the host */
 PETSC_INTERN PetscErrorCode HJOperatorChooseReader(Mat, const HJBackendOps *, const HJRowReader **);
 /* What sweeps slabs in place of a backend where its memory is too small; NULL: nothing does */
@@ -188,9 +190,11 @@ PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscIn
                                               HJPlanned *);
 
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
-/* Collective. What was planned, in two arrays of the backend's memory */
-PETSC_INTERN PetscErrorCode HJOperatorRunArrays(HJOperator *, HJWeights *, const HJPlanned *, const PetscScalar *b, PetscScalar *x,
+/* Collective. What was planned, in two arrays of the backend's memory. first: its b, and what the cycles do besides */
+PETSC_INTERN PetscErrorCode HJOperatorRunArrays(HJOperator *, HJWeights *, const HJPlanned *, const HJSweep *first, PetscScalar *x,
                                                 PetscScalar *y, PetscBool *in_y);
+/* The grids of a coarser one */
+PETSC_INTERN HJCoarser HJCoarserOf(const HJTransfer *);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
 PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
 /* Whether the cycles can begin with x + P c, P the bilinear interpolation of t, where all vectors are in the backend's memory */

@@ -315,18 +315,28 @@ static PetscErrorCode HJOperatorCloseTwo(const HJOperator *op, const HJRun *run,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+HJCoarser HJCoarserOf(const HJTransfer *t)
+{
+  HJCoarser coarser = {.row = NULL};
+
+  for (int d = 0; d < 2; d++) {
+    coarser.n[d]     = HJBoxWidth(&t->coarse.owned, d);
+    coarser.first[d] = -HJTransferShift(t, d);
+    HJTransferGetScale(t, d, coarser.scale[d]);
+  }
+  return coarser;
+}
+
 /* The vector of the coarser grid that a run has to do with: its array, and whether it lies in the memory of a device */
 static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJCoarser *coarser, PetscBool *here)
 {
-  const HJTransfer *t = run->transfer;
-  PetscMemType      mtype;
+  PetscMemType mtype;
 
   PetscFunctionBegin;
   *here = PETSC_TRUE;
   if (!run->c && !run->r) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 2; d++) coarser->n[d] = HJBoxWidth(&t->coarse.owned, d);
-  coarser->first = HJTransferFirst(t);
-  coarser->row   = run->row;
+  *coarser     = HJCoarserOf(run->transfer);
+  coarser->row = run->row;
   if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
   *here = (PetscBool)PetscMemTypeDevice(mtype);
@@ -387,11 +397,11 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned *p, const PetscScalar *b, PetscScalar *x, PetscScalar *y,
+PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned *p, const HJSweep *first, PetscScalar *x, PetscScalar *y,
                                    PetscBool *in_y)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, &(HJSweep){.b = b}, x, y, in_y));
+  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, first, x, y, in_y));
   PetscCall(HJOperatorLogFlops(op, p->plan.total, p->plan.zero_guess));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -401,7 +411,7 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 {
   if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || op->grid.N[d] != 2 * t->coarse.N[d] - 1 || op->grid.owned.lo[d] || t->coarse.owned.lo[d]) return PETSC_FALSE;
+    if (t->factor[d] != 2 || t->fine.periodic[d]) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }

@@ -101,8 +101,7 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, con
 
   PetscFunctionBegin;
   if (op->planes) {
-    r.cut.cut   = PETSC_TRUE;
-    r.cut.first = HJTransferFirst(op->transfer);
+    r.cut.cut = PETSC_TRUE;
     PetscCall(HJPlanesGet(op->planes, x, b, r.cut.x, r.cut.b));
   }
   if (PetscMemTypeHost(op->ops->mtype)) {

@@ -349,8 +349,9 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
    An AIJ matrix on a `DMDA` (at most 27 points in a row) is read into stencil coefficients at set-up, those of a `MATHJSTENCIL` are read
    where they are; every other matrix runs the same subiterations through `MatMult()`. `-ksp_view` says which and why.
 
-   Where a point has several unknowns D is the point's block, as with `PCPBJACOBI`, and the matrix is AIJ or BAIJ; a block that has no
-   inverse makes set-up fail. That is done on the CPU; on a GPU such a matrix runs through `MatMult()`, D being its diagonal.
+   Where a point has several unknowns D is the point's block, as with `PCPBJACOBI`, and the matrix is a `MATHJSTENCIL`, AIJ or BAIJ; a
+   block that has no inverse makes set-up fail. A GPU does that for up to 8 unknowns a point, one subiteration after another, with set-up
+   on the CPU; what has more, and tiles (`PCHJacobiSetOverlap()`), are done on the CPU.
 
    Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
    preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then

@@ -93,7 +93,7 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
   PetscFunctionBegin;
   PetscCall(DMDAGetDof(da, &dof));
   *op = NULL;
-  if (dof == 1) PetscCall(HJMakeSlabs(pc, A, da, ops, op)); /* devices have no stencils of several unknowns a point */
+  if (dof == 1) PetscCall(HJMakeSlabs(pc, A, da, ops, op)); /* devices have no slabs of several unknowns a point */
   if (!*op && followed && hj->overlap < 0)
     PetscCall(HJOperatorCreateInPlace(A, da, ops, halo_ops, PETSC_FALSE, PETSC_FALSE, op, hj->why, sizeof(hj->why)));
   else if (!*op) PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, ops, halo_ops, op, hj->why, sizeof(hj->why)));
@@ -101,10 +101,16 @@ static PetscErrorCode PCHJacobiMakeOperator(PC pc, Mat A, DM da, const HJBackend
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Subiterations that are to make up for copies to a device: none do where that has no stencil, of several unknowns a point */
-static PetscInt HJCopiedK(const PC_HJacobi *hj, PetscInt dof)
+/* Of several unknowns a point copies to a device have not been found to pay, however many subiterations follow; and not all can be there */
+static PetscErrorCode HJChooseBackend(PC pc, PetscInt dof, const HJBackendOps **ops, const char **why)
 {
-  return dof > 1 ? 1 : hj->k;
+  const PC_HJacobi *hj   = (const PC_HJacobi *)pc->data;
+  const PetscBool   host = (PetscBool)(hj->backend == PC_HJACOBI_BACKEND_AUTO && !HJOperatorCanBeOnDevice(dof, hj->overlap));
+
+  PetscFunctionBegin;
+  PetscCall(HJOperatorChooseBackend(pc->pmat, host ? PC_HJACOBI_BACKEND_HOST : hj->backend, dof > 1 ? 1 : hj->k, ops, why));
+  if (host) *why = "devices have no such cycles of several unknowns a point";
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Reads the matrix: a stencil where it can and may be one */
@@ -129,7 +135,7 @@ static PetscErrorCode HJMakeOperators(PC pc)
     da = NULL;
   }
   if (da) {
-    PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, HJCopiedK(hj, dof), &ops, &hj->why_backend));
+    PetscCall(HJChooseBackend(pc, dof, &ops, &hj->why_backend));
     PetscCall(HJOperatorChooseExchange(comm, hj->exchange, ops, &halo_ops, &hj->why_exchange));
     PetscCall(PCHJacobiMakeOperator(pc, pc->pmat, da, ops, halo_ops, PETSC_TRUE, &hj->op));
   }
@@ -152,7 +158,7 @@ static PetscErrorCode HJBackendStays(PC pc, PetscBool *stays)
   PetscFunctionBegin;
   *stays = PETSC_TRUE;
   if (!hj->op || hj->backend != PC_HJACOBI_BACKEND_AUTO || hj->changed < HJ_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJOperatorChooseBackend(pc->pmat, hj->backend, HJCopiedK(hj, hj->op->grid.dof), &ops, &why));
+  PetscCall(HJChooseBackend(pc, hj->op->grid.dof, &ops, &why));
   *stays = (PetscBool)(hj->op->slabs ? HJOperatorChooseSlabs(ops) != NULL : ops == hj->op->ops);
   if (*stays) hj->why_backend = why;
   PetscFunctionReturn(PETSC_SUCCESS);

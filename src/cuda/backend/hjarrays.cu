@@ -146,6 +146,8 @@ typedef struct {
   long long from, from_line, from_plane, to, to_line, to_plane;
 } HJPart;
 
+  #define HJ_PART_BATCH 8 /* loads do not pass stores */
+
 /* A row of threads takes a line */
 template <typename T> static __global__ void HJPart_Kernel(const __grid_constant__ HJPart p, const T *from, T *to)
 {
@@ -156,8 +158,16 @@ template <typename T> static __global__ void HJPart_Kernel(const __grid_constant
     const T  *a = from + p.from + j * p.from_line + k * p.from_plane;
     T        *b = to + p.to + j * p.to_line + k * p.to_plane;
 
-  #pragma unroll 4
-    for (int i = (int)threadIdx.x; i < p.width[0]; i += (int)blockDim.x) b[i] = a[i];
+    for (int first = (int)threadIdx.x; first < p.width[0]; first += HJ_PART_BATCH * (int)blockDim.x) {
+      T t[HJ_PART_BATCH];
+
+  #pragma unroll
+      for (int u = 0; u < HJ_PART_BATCH; u++)
+        if (first + u * (int)blockDim.x < p.width[0]) t[u] = a[first + u * (int)blockDim.x];
+  #pragma unroll
+      for (int u = 0; u < HJ_PART_BATCH; u++)
+        if (first + u * (int)blockDim.x < p.width[0]) b[first + u * (int)blockDim.x] = t[u];
+    }
   }
 }
 
@@ -204,6 +214,50 @@ static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, cons
     for (int e = list.first[m]; e < list.first[m + 1]; e++) sum += entries[list.entry[e]];
     value[list.place[m]] = sum;
   }
+}
+
+static __global__ void HJSpread_Kernel(long long n, int dof, int component, const double *v, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = v[i * dof + component];
+}
+
+static __global__ void HJJoin_Kernel(long long n, int dof, int component, const double *from, double *v)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) v[i * dof + component] = from[i];
+}
+
+/* Arrays of all slots, one after another, over n points in each direction */
+typedef struct {
+  const double *value;
+  long long     npoints;
+  int           n[3];
+} HJCoefficientArrays;
+
+/* What HJArrayOps' holds() finds of a slot: bit 0: it has a number that is not 0; bit 1: one inside the domain that is not the first one
+   there */
+typedef struct {
+  int    found, has_first;
+  HJDBox inside;
+  double first;
+} HJHolds;
+
+/* blockIdx.y: the slot */
+static __global__ void HJHolds_Kernel(const HJCoefficientArrays a, HJHolds *holds)
+{
+  HJHolds      *h     = &holds[blockIdx.y];
+  const double *value = a.value + blockIdx.y * a.npoints;
+  const HJDBox  b     = h->inside;
+  const double  first = h->has_first ? value[((long long)b.lo[2] * a.n[1] + b.lo[1]) * a.n[0] + b.lo[0]] : 0.0;
+  int           found = 0;
+
+  for (long long p = HJArraysFirst(); p < a.npoints; p += HJArraysStep()) {
+    const long long line = p / a.n[0];
+
+    if (value[p] != 0.0) found |= 1;
+    if (value[p] != first && HJDInside(b, (int)(p % a.n[0]), (int)(line % a.n[1]), (int)(line / a.n[1]))) found |= 2;
+  }
+  if (found) atomicOr(&h->found, found);
+  if (!blockIdx.x && !threadIdx.x) h->first = first;
 }
 
 static PetscErrorCode HJArraysAlloc_CUDA(size_t bytes, void *address)
@@ -426,10 +480,56 @@ static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,     HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,   HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA, HJArraysShifted_CUDA,  HJArraysGather_CUDA,
-                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,      HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,      HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA};
+static PetscErrorCode HJArraysSpread_CUDA(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *v, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJSpread_Kernel, n, n, (int)dof, (int)component, v, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysJoin_CUDA(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *from, PetscScalar *v)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJJoin_Kernel, n, n, (int)dof, (int)component, from, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for the device */
+static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *grid, HJSlotHolds holds[])
+{
+  HJCoefficientArrays a     = {c->value, c->npoints, {}};
+  const size_t        bytes = c->nslots * sizeof(HJHolds);
+  HJHolds            *h, *d_holds;
+  cudaStream_t        stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(c->nslots, &h));
+  for (int d = 0; d < 3; d++) a.n[d] = (int)grid->owned.hi[d];
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    const HJBox inside = HJCoefficientsInside(c, s, grid);
+
+    h[s].has_first = !HJBoxEmpty(&inside);
+    h[s].inside    = HJDBoxFrom(&inside);
+  }
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, bytes, (void **)&d_holds));
+  PetscCallCUDA(cudaMemcpyAsync(d_holds, h, bytes, cudaMemcpyHostToDevice, stream));
+  HJHolds_Kernel<<<dim3(PetscMin(HJArraysBlocks(c->npoints), 64), (unsigned)c->nslots), HJ_ARRAYS_THREADS, 0, stream>>>(a, d_holds);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(h, d_holds, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_holds));
+  for (PetscInt s = 0; s < c->nslots; s++)
+    holds[s] = {(PetscBool)(h[s].found & 1), (PetscBool)h[s].has_first, (PetscBool) !(h[s].found & 2), h[s].first};
+  PetscCall(PetscFree(h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
+                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
+                                 HJArraysHolds_CUDA};
 #endif

@@ -5,7 +5,9 @@
 */
 #include "hjcuda.h"
 #include "hjarrays_cuda.h"
+#include "hjsystems_cuda.h"
 #include "hjtable.h"
+#include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
@@ -37,6 +39,7 @@ static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStenc
   return HJTableChoose(device, &ask);
 }
 
+#if !defined(HJ_FLOAT)
 PetscErrorCode HJCUDAAvailable(PetscBool *available)
 {
   int n = 0;
@@ -46,6 +49,7 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   (void)cudaGetLastError(); /* no driver is not an error of this process */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /* The shape of a stencil, without its values */
 static HJDStencil HJDStencilShape(const HJStencil *st)
@@ -54,6 +58,7 @@ static HJDStencil HJDStencilShape(const HJStencil *st)
 
   memset(&d, 0, sizeof(d));
   d.dim        = (int)st->dim;
+  d.dof        = (int)st->dof;
   d.shape      = (int)st->shape;
   d.storage    = (int)st->storage;
   d.nneighbors = (int)st->nslots - 1;
@@ -133,7 +138,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
     PetscCallCUDA(cudaFree(cuda->d_rows));
     PetscCall(PetscFree(cuda->h_rows));
     PetscCall(PetscMalloc1(all, &cuda->h_rows));
-    PetscCall(HJAlloc(all * sizeof(double), (void **)&cuda->d_rows));
+    PetscCall(HJAlloc(all * sizeof(PetscScalar), (void **)&cuda->d_rows));
   }
   cuda->st.nrows = (int)st->nrows;
   PetscCall(PetscArraycpy(cuda->h_rows, st->rows, coef));
@@ -142,7 +147,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
   cuda->st.dinv_rows   = cuda->d_rows + coef;
   cuda->st.h_rows      = cuda->h_rows;
   cuda->st.h_dinv_rows = cuda->h_rows + coef;
-  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(double), PETSC_MEMTYPE_HOST, stream));
+  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,6 +160,10 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
   PetscFunctionBegin;
   cuda->st       = HJDStencilShape(st);
   cuda->st.nrows = 0; /* HJCopyRows() allocates when the number changes */
+  if (st->dof > 1) {
+    PetscCall(HJSystemAlloc_CUDA(cuda, st));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (PetscMemTypeDevice(st->mtype)) {
     cuda->st.index = st->index;
     cuda->st.dinv  = st->dinv;
@@ -167,7 +176,7 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt s = 1; s < st->nslots; s++) arrays += HJStencilHas(st, s);
-  PetscCall(HJAlloc(arrays * n * sizeof(double), (void **)&cuda->d_values));
+  PetscCall(HJAlloc(arrays * n * sizeof(PetscScalar), (void **)&cuda->d_values));
   cuda->st.dinv = cuda->d_values;
   for (PetscInt s = 1; s < st->nslots; s++)
     if (HJStencilHas(st, s)) cuda->st.value[s - 1] = cuda->d_values + ++at * n;
@@ -267,6 +276,11 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   cuda->generation++;
+  if (st->dof > 1) {
+    PetscCall(HJSystemUpload_CUDA(cuda, st, stream));
+    PetscCall(HJSetFamily(cuda));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
@@ -277,9 +291,9 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt s = 1; s < st->nslots; s++) {
-      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(double), st->mtype, stream));
+      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
     }
-    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
+    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
@@ -373,12 +387,13 @@ static PetscErrorCode HJCheckTile_CUDA(void *ctx, const PetscInt tile[3], char r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points to all arrays as if each were over the whole box */
-static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
+/* Points to all arrays as if each were over the whole box; of points of dof numbers */
+static void HJDSetGhosts(int dir, PetscInt dof, const HJSweep *s, HJDSweep *d)
 {
   const PetscInt lo      = s->ghosts ? PetscMax(s->box.lo[dir], s->ybox.lo[dir]) : s->box.lo[dir],
                  hi      = s->ghosts ? PetscMin(s->box.hi[dir], s->ybox.hi[dir]) : s->box.hi[dir];
-  const PetscCount plane = HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir), below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
+  const PetscCount plane = dof * HJBoxSize(&s->box) / HJBoxWidth(&s->box, dir);
+  const PetscCount below = (lo - s->box.lo[dir]) * plane, inside = (hi - lo) * plane;
 
   d->home_lo = (int)lo;
   d->home_hi = (int)hi;
@@ -390,11 +405,11 @@ static void HJDSetGhosts(int dir, const HJSweep *s, HJDSweep *d)
   if (d->b) d->b -= below;
 }
 
-static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
+static void HJDSetCopies(int dir, PetscInt dof, const HJSweep *s, HJDSweep *d)
 {
   const PetscInt lo      = PetscMin(s->write.lo[dir] + s->ncopies, s->write.hi[dir]),
                  hi      = PetscMax(s->write.hi[dir] - s->ncopies, s->write.lo[dir]);
-  const PetscCount plane = HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
+  const PetscCount plane = dof * HJBoxSize(&s->ybox) / HJBoxWidth(&s->ybox, dir);
 
   d->copy_lo = s->copy[0] ? (int)lo : -INT_MAX / 2; /* kernels add to these */
   d->copy_hi = s->copy[1] ? (int)hi : INT_MAX / 2;
@@ -402,8 +417,8 @@ static void HJDSetCopies(int dir, const HJSweep *s, HJDSweep *d)
   d->copy[1] = s->copy[1] ? s->copy[1] - (s->write.hi[dir] - s->ncopies - s->ybox.lo[dir]) * plane : NULL;
 }
 
-/* Counts the coordinates of a direction, the slowest, from another place */
-static void HJDShift(int dir, int by, HJDSweep *d)
+/* Counts the coordinates of a direction from another place */
+static void HJDShift(int dir, int by, PetscBool slowest, HJDSweep *d)
 {
   HJDBox *box[] = {&d->write, &d->box, &d->ybox, &d->domain};
 
@@ -411,6 +426,7 @@ static void HJDShift(int dir, int by, HJDSweep *d)
     b->lo[dir] += by;
     b->hi[dir] += by;
   }
+  if (!slowest) return;
   d->home_lo += by;
   d->home_hi += by;
   d->copy_lo += by;
@@ -436,9 +452,10 @@ static HJDSweep HJDSweepFrom(const HJ_CUDA *cuda, const HJSweep *s)
 
   d.exchanged = s->exchanged;
   for (int i = 0; i < 2; i++) d.wrap[i] = s->wraps[i] ? (int)HJBoxWidth(&s->box, i) : 0;
-  HJDSetGhosts(cuda->st.dim - 1, s, &d);
-  HJDSetCopies(cuda->st.dim - 1, s, &d);
-  if (s->coarser.first) HJDShift(cuda->st.dim - 1, -(int)s->coarser.first, &d);
+  HJDSetGhosts(cuda->st.dim - 1, cuda->grid.dof, s, &d);
+  HJDSetCopies(cuda->st.dim - 1, cuda->grid.dof, s, &d);
+  for (int i = 0; i < 2; i++)
+    if (s->coarser.first[i]) HJDShift(i, -(int)s->coarser.first[i], (PetscBool)(i == 1), &d);
   return d;
 }
 
@@ -454,8 +471,8 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->corrects        = s->coarser.correction != NULL;
   geometry->restricts       = s->coarser.restricted != NULL;
   geometry->leaves_residual = s->residual != NULL;
-  geometry->first           = (int)s->coarser.first;
-  geometry->overlap         = s->overlap < 0 ? -1 : (int)s->overlap;
+  for (int i = 0; i < 2; i++) geometry->first[i] = (int)s->coarser.first[i];
+  geometry->overlap = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
   for (int i = 0; i < n; i++) {
     geometry->write[i]  = d[i].write;
@@ -538,6 +555,7 @@ static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
   return (PetscBool)(HJTableChoose(&cuda->device, &ask) != NULL);
 }
 
+#if !defined(HJ_FLOAT)
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {
@@ -609,6 +627,8 @@ static PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
 static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -638,6 +658,7 @@ static PetscErrorCode HJFree_CUDA(void *ctx, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 static PetscErrorCode HJOnHost(const void *p, PetscBool *host)
 {
   cudaPointerAttributes attr;
@@ -668,6 +689,8 @@ PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t by
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
 static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
 {
   PetscFunctionBegin;
@@ -675,6 +698,18 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In single precision there is what cycles need: set-up is done in double */
+#if defined(HJ_FLOAT)
+static const HJMultigridOps HJMultigridCUDA = {
+  .interpolate                    = HJInterpolate_CUDA,
+  .interpolate_transpose          = HJInterpolateTranspose_CUDA,
+  .alloc_zeros                    = HJAllocZeros_CUDA,
+  .restrict_residual              = HJRestrictResidual_CUDA,
+  .interpolate_variable           = HJInterpolateVariable_CUDA,
+  .interpolate_transpose_variable = HJInterpolateTransposeVariable_CUDA,
+  .restricts_apart                = HJRestrictsApart_CUDA,
+};
+#else
 static const HJMultigridOps HJMultigridCUDA = {
   .interpolate                    = HJInterpolate_CUDA,
   .interpolate_transpose          = HJInterpolateTranspose_CUDA,
@@ -710,18 +745,21 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_solve                    = HJLinesSolve_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+#endif
 
 const HJBackendOps HJBackendCUDA = {
-  .name              = "cuda",
-  .mtype             = PETSC_MEMTYPE_CUDA,
-  .create            = HJCreate_CUDA,
-  .refresh           = HJRefresh_CUDA,
-  .limits            = HJLimits_CUDA,
-  .kernels           = HJKernels_CUDA,
-  .check_tile        = HJCheckTile_CUDA,
-  .sweep             = HJSweep_CUDA,
-  .can               = HJCan_CUDA,
-  .absolute          = HJAbsolute_CUDA,
+  .name       = "cuda",
+  .mtype      = PETSC_MEMTYPE_CUDA,
+  .create     = HJCreate_CUDA,
+  .refresh    = HJRefresh_CUDA,
+  .limits     = HJLimits_CUDA,
+  .kernels    = HJKernels_CUDA,
+  .check_tile = HJCheckTile_CUDA,
+  .sweep      = HJSweep_CUDA,
+  .can        = HJCan_CUDA,
+#if !defined(HJ_FLOAT)
+  .absolute = HJAbsolute_CUDA,
+#endif
   .alloc             = HJAlloc_CUDA,
   .free              = HJFree_CUDA,
   .copy              = HJCopy_CUDA,
@@ -729,4 +767,9 @@ const HJBackendOps HJBackendCUDA = {
   .product           = HJProduct_CUDA,
   .product_transpose = HJProductTranspose_CUDA,
   .multigrid         = &HJMultigridCUDA,
+#if defined(HJ_FLOAT)
+  .single = &HJSingleCUDA,
+#else
+  .in_single = &HJBackendCUDASingle,
+#endif
 };

@@ -8,15 +8,27 @@
 
 /*
    The first that takes what is asked for does it. Exact sweeps: small grids first, then the fast family of the dimension; the plain one
-   takes all that is left, and before it those that do single subiterations better. Then stale tiles, products, interpolation, restriction
+   takes all that is left, and before it those that do single subiterations better. Then stale tiles, products, interpolation, restriction;
+   points with several unknowns. In single precision there are no stale tiles, and one unknown a point
 */
 static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamilyOnChip,         &HJFamilyLine,
                                              &HJFamilyStream2D,         &HJFamilyStream3D,       &HJFamilyStream3DPairs,
                                              &HJFamilyStream3DClusters, &HJFamilyStream3DArrays, &HJFamilyStream3DSlabs,
                                              &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyGeneral,
+#if !defined(HJ_FLOAT)
                                              &HJFamilyTileLine,         &HJFamilyTile2D,         &HJFamilyTile,
+#endif
                                              &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
+#if !defined(HJ_FLOAT)
+                                             &HJFamilySystemProduct,    &HJFamilySystemSweep,
+#endif
                                              &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch};
+
+/* Whether a point has several unknowns */
+static bool HJTableOfSystems(const HJAsk *ask)
+{
+  return ask->product ? ask->product->a->entry != NULL : ask->st && ask->st->dof > 1;
+}
 
 static const HJFamily *HJTableExact(const HJDevice *device, const HJAsk *ask)
 {
@@ -30,7 +42,7 @@ static const HJFamily *HJTableExact(const HJDevice *device, const HJAsk *ask)
 const HJFamily *HJTableChoose(const HJDevice *device, const HJAsk *ask)
 {
   for (const HJFamily *f : HJFamilies) {
-    if (!f->takes(device, ask)) continue;
+    if (f->systems != HJTableOfSystems(ask) || !f->takes(device, ask)) continue;
     if (f->only_beside && ask->kind != HJ_EXACT && ask->kind != HJ_SLAB && f != HJTableExact(device, ask)) continue;
     return f;
   }

@@ -17,6 +17,16 @@ __device__ __forceinline__ void HJCopyNumber(unsigned dst, const PetscScalar *sr
 #endif
 }
 
+/* Zero in its place where it is not there; what src points to is then not read */
+__device__ __forceinline__ void HJCopyNumberOrZero(unsigned dst, const PetscScalar *src, bool there)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], " HJ_PTX_BYTES ", %2;" ::"r"(dst), "l"(src), "r"(there ? HJ_BYTES : 0) : "memory");
+#else
+  asm volatile("st.shared." HJ_PTX " [%0], %1;" ::"r"(dst), HJ_PTX_REG(there ? *src : HJ_ZERO) : "memory");
+#endif
+}
+
 /* Where bit is not 0, as one run of instructions without branches. The compiler may move it past reads and writes of shared memory */
 __device__ __forceinline__ void HJCopyNumberIf(unsigned bit, PetscScalar *dst, const PetscScalar *src)
 {

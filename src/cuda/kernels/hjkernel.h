@@ -34,7 +34,7 @@ static inline HJDBox HJDBoxFrom(const HJBox *b)
 }
 
 typedef struct {
-  HJDBox             write, box, ybox; /* where there is a coarser grid in a 2D sweep, its lines lie on even lines of these coordinates */
+  HJDBox             write, box, ybox; /* where there is a coarser grid in a 2D sweep, its points lie on even places of these coordinates */
   HJDBox             domain;           /* a direction without end is clipped far outside box */
   const PetscScalar *x, *b;            /* x NULL: zero guess, level 0 is w[0] dinv b */
   PetscScalar       *y;
@@ -57,6 +57,7 @@ enum HJFrameKind { HJ_NO_FRAME, HJ_FRAME, HJ_FRAME_REGULAR };
 /* Device copy of the stencil. rows and dinv_rows as HJStencil's; h_* are the same on the host, for kernels that take rows as parameters */
 typedef struct {
   int                  dim, shape, storage, nneighbors, nrows;
+  int                  dof;   /* more than 1: entries are those of HJ_CUDA's system, and of the rest all but value and dinv serve */
   int                  frame; /* HJFrameKind */
   HJDBox               box;
   const PetscScalar   *rows, *dinv_rows;
@@ -65,6 +66,15 @@ typedef struct {
   const PetscScalar   *value[HJD_MAX_NEIGHBORS]; /* of slot 1 + o; HJ_SYMMETRIC: NULL for the lower half */
   const PetscScalar   *dinv;
 } HJDStencil;
+
+/* Several unknowns a point: the entries of the blocks of all offsets; those of a row follow one another from first on, where bits of mask
+   say so */
+typedef struct {
+  int           dof, noffsets, n;
+  signed char   off[HJ_MAX_SLOTS][3];
+  short         first[HJ_MAX_SLOTS][HJ_DEVICE_DOF];
+  unsigned char mask[HJ_MAX_SLOTS][HJ_DEVICE_DOF];
+} HJSystemEntries;
 
 struct HJ_CUDA;
 
@@ -81,7 +91,7 @@ typedef struct {
 typedef struct {
   int    nsweeps, count;
   bool   zero, in_place, wraps, corrects, restricts, leaves_residual;
-  int    first;            /* as HJCoarser's */
+  int    first[2];         /* as HJCoarser's */
   int    overlap, tile[3]; /* stale; overlap < 0: exact */
   HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
   HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
@@ -129,6 +139,7 @@ typedef struct HJFamily {
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
   bool needs_no_index; /* where all points have one row */
+  bool systems;        /* it is for points with several unknowns; else for those with one */
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
   PetscErrorCode (*multiply)(const HJDevice *, cudaStream_t, const HJProduct *);
   PetscErrorCode (*interpolate)(const HJDevice *, cudaStream_t, const HJTransferProduct *);
@@ -157,13 +168,14 @@ typedef struct HJ_CUDA {
   void           *family_data;
   HJCached       *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
-  PetscScalar    *d_values; /* one allocation behind value[] and dinv */
+  PetscScalar    *d_values; /* one allocation behind value[] and dinv; several unknowns a point: HJStencil's values */
+  HJSystemEntries system;   /* several unknowns a point */
   unsigned char  *d_index;
   PetscScalar    *d_rows;
   PetscScalar    *h_rows;
   int             main_row;  /* dictionary: the most frequent row */
   HJFrame2D       frame;     /* where st.frame says that there is one */
-  PetscScalar    *d_w, *h_w; /* weights of the last long stale sweep */
+  PetscReal      *d_w, *h_w; /* weights of the last long stale sweep */
   int             n_w, max_w;
 } HJ_CUDA;
 

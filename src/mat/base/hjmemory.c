@@ -119,7 +119,7 @@ PetscErrorCode HJMatGetDevice(Mat A)
     PetscCall(HJArraysTransfer(hj->device, hj->device, &hj->c, &hj->d));
     hj->valid = PETSC_OFFLOAD_BOTH;
   }
-  if (hj->d.storage == HJ_COEFFICIENTS_DICTIONARY && !hj->d.device_rows) {
+  if ((hj->d.storage == HJ_COEFFICIENTS_DICTIONARY || (hj->d.storage == HJ_COEFFICIENTS_ROW && hj->d.entry)) && !hj->d.device_rows) {
     PetscCall(hj->device->alloc(bytes, &hj->d.device_rows));
     PetscCall(hj->device->copy(hj->d.device_rows, hj->c.rows, bytes));
   }

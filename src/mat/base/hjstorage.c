@@ -205,8 +205,7 @@ static PetscErrorCode HJMatFindPresent(Mat A, const HJSlotHolds holds[], unsigne
   const PetscInt        size = c->dof * c->dof, n = HJCoefficientsOffsets(c) * size;
 
   PetscFunctionBegin;
-  for (PetscInt e = 0; e < n; e++)
-    present[e] = (e < size && e % (c->dof + 1) == 0) || (c->place[e] >= 0 && holds[c->place[e]].nonzero);
+  for (PetscInt e = 0; e < n; e++) present[e] = (e < size && e % (c->dof + 1) == 0) || (c->place[e] >= 0 && holds[c->place[e]].nonzero);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, present, (PetscMPIInt)n, MPI_UNSIGNED_CHAR, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -316,7 +316,7 @@ static PetscErrorCode HJCOOFindDevice(Mat A, const HJArrayOps *ops, const PetscI
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
-  if (!ops->find || places / HJ_COO_SPARSE > coo->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ops->find || hj->c.entry || places / HJ_COO_SPARSE > coo->n) PetscFunctionReturn(PETSC_SUCCESS);
   coo->ops = ops;
   PetscCall(ops->alloc(places * sizeof(*coo->list.which), &coo->list.which));
   PetscCall(PetscMalloc1(max, &others));

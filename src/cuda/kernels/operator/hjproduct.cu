@@ -508,7 +508,8 @@ PetscErrorCode HJProductTranspose_CUDA(const HJProduct *p)
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->region == HJ_PRODUCT_RETURNS) {
+  if (a->entry) PetscCall(HJSystemTranspose_CUDA(p, stream));
+  else if (p->region == HJ_PRODUCT_RETURNS) {
     const PetscInt blocks = (p->returns->n + HJ_PRODUCT_THREADS - 1) / HJ_PRODUCT_THREADS;
 
     if (blocks) HJProductReturns_Kernel<<<(unsigned)blocks, HJ_PRODUCT_THREADS, 0, stream>>>(*p->returns, p->y);

@@ -4,4 +4,8 @@
 
 #include "core/hjcoefficients.h"
 
+#include "cuda/device/hjgpu.h"
+
 PETSC_INTERN PetscErrorCode HJProductTranspose_CUDA(const HJProduct *);
+/* The same of points with several unknowns */
+PetscErrorCode HJSystemTranspose_CUDA(const HJProduct *, cudaStream_t);

@@ -170,7 +170,7 @@ __device__ __forceinline__ void HJGalerkinRow(const HJGalerkinArgs &g, const HJG
   else {
     HJGalerkinEnds ends = g.ends[2];
 
-    if (!ANY) ends.hangs = ends.adjoins = PETSC_FALSE;
+    if (!ANY) ends.begins = ends.hangs = ends.adjoins = PETSC_FALSE;
     const HJGalerkinSides z = HJGalerkinSidesAt(&ends, k);
 
 #pragma unroll 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   y = y + P x where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions, and no point
-   hangs: a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few
-   registers, so that many threads wait for memory at once.
+   y = y + P x where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions: a thread has
+   two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few registers, so that
+   many threads wait for memory at once.
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "hjtransfer_cuda.h"
@@ -12,25 +12,51 @@ typedef struct {
   const PetscScalar *x;
   PetscScalar       *y;
   int                n[3], nc[3];
-  int first; /* fine plane that the first coarse one lies on: 1 where the one before lies between that and the one below it */
-  int line;  /* of the coarse planes of other ranks: */
-  const PetscScalar *beside[2]; /* below and above, not read where there are none */
-  bool               exchanged; /* what does not read these need not wait for the kernel before */
+  int                first[3]; /* fine place of the first coarse point; where it is 1 the one before hangs, or lies above another rank's */
+  PetscScalar        scale[3][2]; /* see HJTransferGetScale() */
+  int                line;        /* of the coarse planes of other ranks: */
+  const PetscScalar *beside[2];   /* below and above; NULL: there is none */
+  bool               exchanged;   /* what does not read these need not wait for the kernel before */
 } HJAddArgs;
 
-/* The mean of the coarse points that a fine one lies on or between, in x */
-static __device__ __forceinline__ PetscScalar HJAddMean(const PetscScalar *x, int i0, int i1)
+/* The places of the coarse points that a fine one lies on or between, in x, and their share; 0 is beyond the first and the last one */
+typedef struct {
+  int         i0, i1;
+  bool        in0, in1;
+  PetscScalar half;
+} HJAddPlace;
+
+/* Half of what a fine point at a place of a direction has of two coarse ones, of which one that hangs has but one */
+static __device__ __forceinline__ PetscScalar HJAddHalf(const HJAddArgs &p, int d, int place)
 {
-  return HJ_HALF * (__ldg(x + i0) + __ldg(x + i1));
+  return HJ_HALF * (place == 0 ? p.scale[d][0] : place == p.n[d] - 1 ? p.scale[d][1] : (PetscScalar)1.0);
+}
+
+static __device__ __forceinline__ HJAddPlace HJAddPlaceOf(const HJAddArgs &p, int i)
+{
+  HJAddPlace at;
+
+  at.i0   = (i - p.first[0]) >> 1;
+  at.i1   = (i - p.first[0] + 1) >> 1;
+  at.in0  = at.i0 >= 0;
+  at.in1  = at.i1 < p.nc[0];
+  at.half = HJAddHalf(p, 0, i);
+  return at;
+}
+
+static __device__ __forceinline__ PetscScalar HJAddMean(const PetscScalar *x, const HJAddPlace &at)
+{
+  return at.half * ((at.in0 ? __ldg(x + at.i0) : HJ_ZERO) + (at.in1 ? __ldg(x + at.i1) : HJ_ZERO));
 }
 
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd3D_Kernel(const __grid_constant__ HJAddArgs p)
 {
-  const int       i = blockIdx.x * HJ_ADD_X + threadIdx.x, m = blockIdx.y * HJ_ADD_Y + threadIdx.y, s = (int)blockIdx.z - p.first;
-  const bool      here = i < p.n[0] && m < p.nc[1], two = here && 2 * m + 1 < p.n[1];
-  const bool      in = here && s >= 0, line = two && s >= 0, plane = here && 2 * s + 1 + p.first < p.n[2], both = two && plane;
+  const int       i = blockIdx.x * HJ_ADD_X + threadIdx.x, m = (int)(blockIdx.y * HJ_ADD_Y + threadIdx.y) - p.first[1];
+  const int       s = (int)blockIdx.z - p.first[2], j = 2 * m + p.first[1], z = 2 * s + p.first[2];
+  const bool      here = i < p.n[0] && m < p.nc[1], one = here && m >= 0, two = here && j + 1 < p.n[1];
+  const bool      low = s >= 0, high = z + 1 < p.n[2], in = one && low, line = two && low, plane = one && high, both = two && high;
   const long long fine = (long long)p.n[0] * p.n[1], coarse = (long long)p.nc[0] * p.nc[1];
-  PetscScalar    *y       = p.y + (2 * s + p.first) * fine + 2LL * m * p.n[0] + i;
+  PetscScalar    *y       = p.y + z * fine + (long long)j * p.n[0] + i;
   PetscScalar     b[2][2] = {}, a[2][2] = {};
 
   if (!p.exchanged || s < 0 || s + 1 >= p.nc[2]) HJDAwaitInput();
@@ -40,39 +66,44 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   if (plane) b[1][0] = y[fine];
   if (both) b[1][1] = y[fine + p.n[0]];
 
-  const int          l0 = s >= 0 ? p.nc[0] : p.line, l1 = s + 1 < p.nc[2] ? p.nc[0] : p.line, i0 = i >> 1, i1 = (i + 1) >> 1;
-  const PetscScalar *x0 = (s >= 0 ? p.x + s * coarse : p.beside[0]) + (long long)m * l0,
-                    *x1 = (s + 1 < p.nc[2] ? p.x + (s + 1) * coarse : p.beside[1]) + (long long)m * l1;
+  const HJAddPlace   at   = HJAddPlaceOf(p, i);
+  const bool         next = two && m + 1 < p.nc[1], own[2] = {s >= 0, s + 1 < p.nc[2]};
+  const int          l0 = own[0] ? p.nc[0] : p.line, l1 = own[1] ? p.nc[0] : p.line;
+  const PetscScalar *x0 = own[0] ? p.x + s * coarse : p.beside[0], *x1 = own[1] ? p.x + (s + 1) * coarse : p.beside[1];
 
-  if (here) a[0][0] = HJAddMean(x0, i0, i1);
-  if (two) a[0][1] = HJAddMean(x0 + l0, i0, i1);
-  if (plane) a[1][0] = HJAddMean(x1, i0, i1);
-  if (both) a[1][1] = HJAddMean(x1 + l1, i0, i1);
+  if (one && x0) a[0][0] = HJAddMean(x0 + (long long)m * l0, at);
+  if (next && x0) a[0][1] = HJAddMean(x0 + (long long)(m + 1) * l0, at);
+  if (one && high && x1) a[1][0] = HJAddMean(x1 + (long long)m * l1, at);
+  if (next && high && x1) a[1][1] = HJAddMean(x1 + (long long)(m + 1) * l1, at);
+
+  const PetscScalar wm = HJAddHalf(p, 1, j + 1), ws = HJAddHalf(p, 2, z + 1);
+
   if (in) y[0] = b[0][0] + a[0][0];
-  if (line) y[p.n[0]] = b[0][1] + HJ_HALF * (a[0][0] + a[0][1]);
-  if (plane) y[fine] = b[1][0] + HJ_HALF * (a[0][0] + a[1][0]);
-  if (both) y[fine + p.n[0]] = b[1][1] + (PetscScalar)0.25 * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
+  if (line) y[p.n[0]] = b[0][1] + wm * (a[0][0] + a[0][1]);
+  if (plane) y[fine] = b[1][0] + ws * (a[0][0] + a[1][0]);
+  if (both) y[fine + p.n[0]] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
 }
 
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd2D_Kernel(const __grid_constant__ HJAddArgs p)
 {
-  const int    i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x, j = blockIdx.y * HJ_ADD_2D;
-  const int    lines        = i < p.n[0] ? p.n[1] - j : 0;
-  PetscScalar *y            = p.y + (long long)j * p.n[0] + i;
-  PetscScalar  b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
-  const int    i0 = i >> 1, i1 = (i + 1) >> 1;
+  const int        i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x;
+  const int        m = (int)blockIdx.y * (HJ_ADD_2D / 2) - p.first[1], j = 2 * m + p.first[1]; /* a coarse line, and the fine line on it */
+  const int        lo = max(-j, 0), lines = i < p.n[0] ? p.n[1] - j : 0;
+  PetscScalar     *y            = p.y + (long long)j * p.n[0] + i;
+  PetscScalar      b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
+  const HJAddPlace at = HJAddPlaceOf(p, i);
 
   HJDAwaitInput();
   HJDLetNextStart();
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u < lines) b[u] = y[(long long)u * p.n[0]];
+    if (u >= lo && u < lines) b[u] = y[(long long)u * p.n[0]];
 #pragma unroll
   for (int u = 0; u <= HJ_ADD_2D / 2; u++)
-    if (2 * u - 1 < lines && i < p.n[0] && j / 2 + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(j / 2 + u) * p.nc[0], i0, i1);
+    if (2 * u - 1 < lines && m + u >= 0 && m + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(m + u) * p.nc[0], at);
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? HJ_HALF * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
+    if (u >= lo && u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
 }
 
 /* y = y + P x on one rank, or on grids that are cut into planes */
@@ -82,16 +113,12 @@ static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
 
   if (ask->kind != HJ_INTERPOLATION) return 0;
   const HJTransfer *g   = t->transfer;
-  const bool        cut = g->fine.dim == 3 && HJTransferIsCut(g) && !HJTransferHangs(g, 2);
+  const bool        cut = g->fine.dim == 3 && HJTransferIsCut(g);
 
   if (t->b != t->y || g->fine.dim < 2 || (!cut && !HJTransferIsOneRank(g))) return false;
   for (int d = 0; d < g->fine.dim; d++) {
-    const long long n = HJBoxWidth(&g->fine.owned, d);
-
     if (cut && d == 2) break;
-    if (g->factor[d] != 2 || g->fine.periodic[d] || HJTransferHangs(g, d) || n != 2 * (long long)HJBoxWidth(&g->coarse.owned, d) - 1 ||
-        n > 4 * 65535LL)
-      return false;
+    if (g->factor[d] != 2 || g->fine.periodic[d] || HJBoxWidth(&g->fine.owned, d) > 4 * 65535LL) return false;
   }
   return HJBoxWidth(&g->fine.owned, 2) <= 2 * 65535LL;
 }
@@ -106,20 +133,22 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    p.n[d]  = (int)HJBoxWidth(&g->fine.owned, d);
-    p.nc[d] = (int)HJBoxWidth(&g->coarse.owned, d);
+    p.n[d]     = (int)HJBoxWidth(&g->fine.owned, d);
+    p.nc[d]    = (int)HJBoxWidth(&g->coarse.owned, d);
+    p.first[d] = -(int)HJTransferShift(g, d);
+    HJTransferGetScale(g, d, p.scale[d]);
   }
   for (int side = 0; side < 2 && HJTransferIsCut(g); side++) {
     const HJBox *box = &t->shell->box[2][side];
 
-    p.first        = (int)HJTransferFirst(g);
+    if (!g->coarse.neighbor[2][side]) continue;
     p.line         = (int)HJBoxWidth(box, 0);
     p.beside[side] = t->ghost + t->shell->at[2][side] + HJBoxIndex(box, 0, 0, box->lo[2]);
   }
   p.exchanged = t->exchanged;
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
-  how.grid    = two ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
-                    : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first);
+  how.grid    = two ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + p.first[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
+                    : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + p.first[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first[2]);
   how.stream  = stream;
   how.overlap = true;
   PetscCallCUDA(HJLaunchKernel(&how, two ? (const void *)HJInterpolateAdd2D_Kernel : (const void *)HJInterpolateAdd3D_Kernel, args));

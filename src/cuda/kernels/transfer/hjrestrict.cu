@@ -53,22 +53,25 @@ __device__ __forceinline__ PetscScalar HJRestrictCoefficient(const HJRestrictArg
   return p.value[(READ == HJ_RESTRICT_ARRAYS && HALVES ? p.begin[slot] : slot * p.npoints) + at];
 }
 
-/* A tile: its first coarse point, its coarse points, the first fine point that they need and how many, in each direction */
+/* A tile: its first coarse point, its coarse points, the first fine point that they need and how many, in each direction, and how many of
+   these another tile counts */
 typedef struct {
-  int c0[3], nc[3], f0[3], nf[3];
+  int c0[3], nc[3], f0[3], nf[3], others[3];
 } HJRestrictTile;
 
-static __device__ __forceinline__ HJRestrictTile HJRestrictGetTile(const HJRestrictArgs &p, int number)
+/* CUT: planes are counted as HJRestrictCutPlane() has them */
+template <bool CUT> static __device__ __forceinline__ HJRestrictTile HJRestrictGetTile(const HJRestrictArgs &p, int number)
 {
   const int      t[3] = {number % p.tiles[0], number / p.tiles[0] % p.tiles[1], number / p.tiles[0] / p.tiles[1]};
   HJRestrictTile tile;
 
 #pragma unroll
   for (int d = 0; d < 3; d++) {
-    tile.c0[d] = t[d] * p.tile[d];
-    tile.nc[d] = min(p.tile[d], p.nc[d] - tile.c0[d]);
-    tile.f0[d] = (tile.c0[d] << p.two[d]) - p.two[d];
-    tile.nf[d] = (tile.nc[d] << p.two[d]) + p.two[d];
+    tile.c0[d]     = t[d] * p.tile[d];
+    tile.nc[d]     = min(p.tile[d], p.nc[d] - tile.c0[d]);
+    tile.f0[d]     = (tile.c0[d] << p.two[d]) - p.two[d] + (CUT && d == 2 ? 0 : p.first[d]);
+    tile.nf[d]     = (tile.nc[d] << p.two[d]) + p.two[d];
+    tile.others[d] = tile.c0[d] == 0 && !p.periodic[d] ? 0 : p.two[d];
   }
   return tile;
 }
@@ -128,7 +131,7 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
   HJDAwaitInput();
   HJDLetNextStart();
   for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
-    const HJRestrictTile t    = HJRestrictGetTile(p, number);
+    const HJRestrictTile t    = HJRestrictGetTile<CUT>(p, number);
     const int            line = t.nf[0], plane = line * t.nf[1];
 
     for (int o = threadIdx.x; o < plane * t.nf[2]; o += blockDim.x) {
@@ -136,12 +139,12 @@ __global__ void __launch_bounds__(HJ_RESTRICT_TILE_THREADS) HJRestrictTile_Kerne
       int         i = t.f0[0] + l[0], m = t.f0[1] + l[1], s = t.f0[2] + l[2];
       const bool  there  = CUT ? HJRestrictCutPlane(p, p.b, p.beside_b, s) != NULL : HJRestrictWrap(p, 2, s);
       const bool  in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, m) && there;
-      const bool  counts = CUT ? HJRestrictIsOwn(p, s) && (t.c0[2] == 0 || l[2] >= p.two[2]) : l[2] >= p.two[2];
+      const bool  counts = l[0] >= t.others[0] && l[1] >= t.others[1] && l[2] >= t.others[2] && (!CUT || HJRestrictIsOwn(p, s));
       PetscScalar r      = 0.0;
 
       if (in) r = HJRestrictPoint<DIM, BOX, READ, CUT>(p, i, m, s);
-      if (l[0] >= p.two[0] && l[1] >= p.two[1] && counts) norm2 = fma(r, r, norm2); /* else another tile's */
-      s_r[o] = r;
+      if (counts) norm2 = fma(r, r, norm2);
+      s_r[o] = r * HJRestrictScale(p, 0, i) * HJRestrictScale(p, 1, m) * HJRestrictScale(p, 2, CUT ? s + p.first[2] : s);
     }
     __syncthreads();
     for (int o = threadIdx.x; o < t.nc[0] * t.nc[1] * t.nc[2]; o += blockDim.x) {
@@ -192,6 +195,7 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   static constexpr int  PLANES = 3 + AHEAD;
   int                   at;
   bool                  in, counts;
+  PetscScalar           scale; /* see HJRestrictScale() */
   HJRestrictSides       x, m;
   PetscScalar           v[PLANES][1 + 2 * HM][1 + 2 * HX], b, b_next, row[READ == HJ_RESTRICT_DICTIONARY ? 1 + NN : 1];
   int                   number, number_next, number_loaded;
@@ -202,8 +206,9 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
     int       i = t.f0[0] + lx, j = t.f0[1] + lm;
 
     in     = lm < t.nf[1];
-    counts = in && lx >= p.two[0] && lm >= p.two[1];
+    counts = in && lx >= t.others[0] && lm >= t.others[1];
     in     = HJRestrictWrap(p, 0, i) && HJRestrictWrap(p, 1, j) && in;
+    scale  = HJRestrictScale(p, 0, i) * HJRestrictScale(p, 1, j);
     at     = in ? j * p.n[0] + i : 0;
     x      = HJRestrictGetSides(p, 0, i);
     m      = HJRestrictGetSides(p, 1, j);
@@ -337,14 +342,14 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
   HJDAwaitInput();
   HJDLetNextStart();
   for (int number = blockIdx.x; number < p.all; number += gridDim.x) {
-    const HJRestrictTile t     = HJRestrictGetTile(p, number);
+    const HJRestrictTile t     = HJRestrictGetTile<false>(p, number);
     const int            end   = t.f0[2] + t.nf[2];
     HJRestrictPlane      below = HJRestrictGetPlane<WRAP>(p, t.f0[2] - 1), here = HJRestrictGetPlane<WRAP>(p, t.f0[2]),
                     above = HJRestrictGetPlane<WRAP>(p, t.f0[2] + 1);
     HJRestrictOutput out[NC];
     PetscScalar      sum[NC];
     PetscScalar     *y      = p.y + (long long)t.c0[2] * p.nc[0] * p.nc[1];
-    bool             shared = p.two[2], first = p.two[2]; /* between two coarse planes; the first such place, which is another tile's */
+    bool             shared = p.two[2], first = p.two[2]; /* between two coarse planes; the first such place, which may be another tile's */
 
 #pragma unroll
     for (int q = 0; q < NC; q++) {
@@ -360,7 +365,8 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
     for (int s = t.f0[2]; s < end; s++) {
       const HJRestrictPlane far      = HJRestrictGetPlane<WRAP>(p, s + 2);
       const long long       way[3]   = {below.at - here.at, 0, above.at - here.at};
-      const bool            there[3] = {below.there, true, above.there};
+      const bool            there[3] = {below.there, true, above.there}, counts = !first || !t.others[2];
+      const PetscScalar     half = HJ_HALF * HJRestrictScale(p, 2, s);
       PetscScalar           share[NC];
 
 #pragma unroll
@@ -373,10 +379,11 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
       }
 #pragma unroll
       for (int q = 0; q < NC; q++) {
-        const PetscScalar r = here.there ? column[q].residual(p, here, way, there) : HJ_ZERO;
+        PetscScalar r = here.there ? column[q].residual(p, here, way, there) : HJ_ZERO;
 
-        if (column[q].counts && !first) norm2 = fma(r, r, norm2);
-        share[q] = shared ? HJ_HALF * r : HJ_ZERO;
+        if (column[q].counts && counts) norm2 = fma(r, r, norm2);
+        r *= column[q].scale;
+        share[q] = shared ? half * r : HJ_ZERO;
         sum[q] += shared ? share[q] : r;
         column[q].next();
       }
@@ -411,15 +418,16 @@ void HJRestrictGetGrids(const HJRestriction *r, HJRestrictArgs *p)
   const int         dim = (int)t->fine.dim;
 
   memset(p, 0, sizeof(*p));
-  p->cut   = r->cut.cut;
-  p->first = (int)r->cut.first;
+  p->cut = r->cut.cut;
   for (int d = 0; d < 3; d++) {
     const int from = HJRestrictDirection(dim, d);
 
     p->n[d]        = (int)HJBoxWidth(&t->fine.owned, from);
     p->nc[d]       = (int)HJBoxWidth(&t->coarse.owned, from);
     p->two[d]      = t->factor[from] == 2;
+    p->first[d]    = p->two[d] ? -(int)HJTransferShift(t, from) : 0;
     p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
+    HJTransferGetScale(t, from, p->scale[d]);
   }
   p->plane = p->n[0] * p->n[1];
 }

@@ -27,7 +27,8 @@ typedef struct {
   int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
   int                  two[3], periodic[3];    /* two: refinement is 2 */
   int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
-  int                  cut, first;             /* the grid is cut into planes; the one that the first coarse plane lies on */
+  int                  cut, first[3];          /* the grid is cut into planes; fine place of the first coarse one in each direction */
+  PetscScalar          scale[3][2];            /* see HJTransferGetScale() */
   long long            begin[HJ_MAX_SLOTS];    /* of the array of each slot in value */
   bool                 half;                   /* see HJCoefficients */
 } HJRestrictArgs;
@@ -49,7 +50,7 @@ template <int DIM, bool BOX> __host__ __device__ constexpr int HJRestrictOffset(
 static __device__ __forceinline__ const PetscScalar *HJRestrictCutPlane(const HJRestrictArgs &p, const PetscScalar *own,
                                                                         const PetscScalar *const beside[2], int s)
 {
-  s += p.first;
+  s += p.first[2];
   if ((unsigned)s < (unsigned)p.n[2]) return own + (long long)s * p.plane;
   const PetscScalar *q = beside[s < 0 ? 0 : 1];
 
@@ -59,25 +60,31 @@ static __device__ __forceinline__ const PetscScalar *HJRestrictCutPlane(const HJ
 /* Whether such a plane is the rank's own */
 static __device__ __forceinline__ bool HJRestrictIsOwn(const HJRestrictArgs &p, int s)
 {
-  return (unsigned)(s + p.first) < (unsigned)p.n[2];
+  return (unsigned)(s + p.first[2]) < (unsigned)p.n[2];
 }
 
 /* Whether coarse planes [lo, hi) need own fine ones alone. They need not wait for the kernel before, which is the exchange of those beside:
    it has waited for what came before it */
 static __device__ __forceinline__ bool HJRestrictIsHome(const HJRestrictArgs &p, int lo, int hi)
 {
-  return lo > 0 && 2 * hi + p.first < p.n[2];
+  return lo > 0 && 2 * hi + p.first[2] < p.n[2];
 }
 
 /* Planes from the first coarse one on, with those above the rank's own; whether there is one below */
-static __device__ __forceinline__ int HJRestrictCutEnd(const HJRestrictArgs &p)
+template <bool CUT> static __device__ __forceinline__ int HJRestrictEnd(const HJRestrictArgs &p)
 {
-  return p.n[2] - p.first + (p.beside_x[1] ? HJ_CUT_PLANES : 0);
+  return p.n[2] - p.first[2] + (CUT && p.beside_x[1] ? HJ_CUT_PLANES : 0);
 }
 
-static __device__ __forceinline__ bool HJRestrictCutBelow(const HJRestrictArgs &p)
+template <bool CUT> static __device__ __forceinline__ bool HJRestrictHasBelow(const HJRestrictArgs &p)
 {
-  return p.first || p.beside_x[0];
+  return p.first[2] || (CUT && p.beside_x[0]);
+}
+
+/* What a point's residual is multiplied by where it is gathered: of those that hang. i: its place in a direction, of the rank's own */
+static __device__ __forceinline__ PetscScalar HJRestrictScale(const HJRestrictArgs &p, int d, int i)
+{
+  return i == 0 ? p.scale[d][0] : i == p.n[d] - 1 ? p.scale[d][1] : (PetscScalar)1.0;
 }
 
 /* Sums up the blocks' parts of the norm in one order; the last block to come does it */

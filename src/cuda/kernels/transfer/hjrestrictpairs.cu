@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Residual and restriction in one for large grids of few rows, without periodicity, refined in all directions: 2D star and box, 3D star.
-   What bounds others is instructions, so a lane has two columns next to each other, 2 I and 2 I + 1 of coarse point I, in 3D in two lines,
-   2 J and 2 J + 1; it marches along the slowest direction by two fine planes at a time. What a coarse point gets from the column before
-   comes from the lane before, in 3D what it gets from the line before from the warp before; the first lane, and in 3D the first warp, only
-   gives. Decides how many planes a block does.
+   What bounds others is instructions, so a lane has two columns next to each other, that of coarse point I and the next one, in 3D in two
+   lines, that of J and the next one; it marches along the slowest direction by two fine planes at a time. What a coarse point gets from the
+   column before comes from the lane before, in 3D what it gets from the line before from the warp before; the first lane, and in 3D the
+   first warp, only gives. Decides how many planes a block does.
 */
 #include "hjrestrict.cuh"
 
@@ -23,11 +23,11 @@ static __device__ __forceinline__ HJPairPlace HJPairGetPlace(const HJRestrictArg
 {
   HJPairPlace l;
 
-  l.c     = 2 * coarse;
+  l.c     = 2 * coarse + p.first[0];
   l.in[0] = l.c >= 0 && l.c < p.n[0];
-  l.in[1] = l.c >= 0 && l.c + 1 < p.n[0];
+  l.in[1] = l.c >= -1 && l.c + 1 < p.n[0];
   l.west  = l.c > 0 && l.in[0];
-  l.east  = l.c >= 0 && l.c + 2 < p.n[0];
+  l.east  = l.in[1] && l.c + 2 < p.n[0];
   return l;
 }
 
@@ -136,15 +136,16 @@ template <bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
   HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  const int          lane = threadIdx.x % 32, n = CUT ? HJRestrictCutEnd(p) : p.n[2], line = p.n[0];
+  const int          lane = threadIdx.x % 32, n = HJRestrictEnd<CUT>(p), line = p.n[0];
   const int          I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
   const int          J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
   const HJPairPlace  l     = HJPairGetPlace(p, I);
-  const bool         write = lane > 0 && I<p.nc[0], below = J0> 0 || (CUT && HJRestrictCutBelow(p));
-  const long long    start = (2LL * J0 + (CUT ? p.first : 0)) * line;
-  const PetscScalar *x = p.x + start, *b = p.b + start; /* line 2 J */
+  const bool         write = lane > 0 && I<p.nc[0], count = lane> 0 || I<0, below = J0> 0 || HJRestrictHasBelow<CUT>(p);
+  const long long    start = (2LL * J0 + p.first[2]) * line;
+  const PetscScalar *x = p.x + start, *b = p.b + start; /* of line J */
+  const PetscScalar  half      = HJ_HALF * HJRestrictScale(p, 0, l.c + 1);
   PetscScalar       *y         = p.y + (long long)J0 * p.nc[0] + I;
-  long long          place     = 2LL * J0 * line;
+  long long          place     = start;
   PetscScalar        before[2] = {0.0, 0.0}, norm2 = 0.0;
   int                number[2][2];
 
@@ -161,14 +162,17 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
   HJPairNumbers<READ>(p, l, place, true, number[0]);
   HJPairNumbers<READ>(p, l, place + line, 2 * J0 + 1 < n, number[1]);
   if (below) {
-    const HJPair lower = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - 2 * line, 2 * J0 - 2), !CUT || J0 > 0 || p.beside_x[0]),
+    const HJPair lower = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - 2 * line, 2 * J0 - 2), J0 > 0 || (CUT && p.beside_x[0])),
                  own   = HJPairLoad<true>(l, HJPairX<CUT>(p, x - line, 2 * J0 - 1), true),
                  ba    = HJPairLoad<false>(l, HJPairB<CUT>(p, b - line, 2 * J0 - 1), true);
     int na[2];
 
     HJPairNumbers<READ>(p, l, place - line, true, na);
     HJPairResidual2D<BOX, READ>(p, l, rows, na, lower, own, xb, ba, true, before);
-    if (CUT && J0 == 0 && p.first && lane) norm2 = before[0] * before[0] + before[1] * before[1];
+    if (J0 == 0 && p.first[2]) {
+      if (count) norm2 = before[0] * before[0] + before[1] * before[1];
+      for (int u = 0; u < 2; u++) before[u] *= p.scale[2][0];
+    }
   }
 #pragma unroll 2
   for (int J = J0; J < J1; J++) {
@@ -194,15 +198,17 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
 #pragma unroll
     for (int u = 0; u < 2; u++) {
       if (CUT) {
-        if (lane) norm2 = fma(rb[u], rb[u], norm2);
-        if (lane && HJRestrictIsOwn(p, 2 * J + 1)) norm2 = fma(rc[u], rc[u], norm2);
-      } else if (lane) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
+        if (count) norm2 = fma(rb[u], rb[u], norm2);
+        if (count && HJRestrictIsOwn(p, 2 * J + 1)) norm2 = fma(rc[u], rc[u], norm2);
+      } else if (count) norm2 = fma(rb[u], rb[u], fma(rc[u], rc[u], norm2));
+      if (2 * J + 1 + p.first[2] == p.n[2] - 1) rc[u] *= p.scale[2][1];
       v[u]         = fma(HJ_HALF, before[u] + rc[u], rb[u]);
       before[u]    = rc[u];
       number[0][u] = next[0][u];
       number[1][u] = next[1][u];
     }
-    v[0] = fma(HJ_HALF, v[1] + __shfl_up_sync(0xffffffffu, v[1], 1), v[0]);
+    v[1] *= half;
+    v[0] += v[1] + __shfl_up_sync(0xffffffffu, v[1], 1);
     if (write) *y = v[0];
     y += p.nc[0];
     xa = xc;
@@ -273,19 +279,20 @@ template <int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
   __shared__ PetscScalar s_odd[2][HJ_PAIRS_WARPS_3D][32];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = CUT ? HJRestrictCutEnd(p) : p.n[2], plane = p.plane;
-  const int I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
-  const int J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J;
-  const int K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
-  const HJPairPlace l     = HJPairGetPlace(p, I);
-  const HJQuadPlace t     = {{J >= 0 && j < p.n[1], J >= 0 && j + 1 < p.n[1]}, J > 0 && j < p.n[1], J >= 0 && j + 2 < p.n[1]};
-  const bool        write = lane > 0 && warp > 0 && I < p.nc[0] && J<p.nc[1], count = lane> 0 && warp > 0;
-  const int         first = 2 * K0 - (K0 > 0 || (CUT && HJRestrictCutBelow(p))), end = min(2 * K1, n); /* planes */
-  const long long   away  = (long long)j * line; /* of the lane's first line in a plane */
-  long long         place = (long long)(first + (CUT ? p.first : 0)) * plane + away;
-  PetscScalar      *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
-  PetscScalar       norm2 = 0.0, v[2][2] = {};
-  int               turn = 0;
+  const int              lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = HJRestrictEnd<CUT>(p), plane = p.plane;
+  const int              I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
+  const int              J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J + p.first[1];
+  const int              K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
+  const HJPairPlace      l     = HJPairGetPlace(p, I);
+  const HJQuadPlace      t     = {{j >= 0 && j < p.n[1], j >= -1 && j + 1 < p.n[1]}, j > 0 && j < p.n[1], j >= -1 && j + 2 < p.n[1]};
+  const bool             write = lane > 0 && warp > 0 && I < p.nc[0] && J < p.nc[1], count = (lane > 0 || I < 0) && (warp > 0 || J < 0);
+  const int              first = 2 * K0 - (K0 > 0 || HJRestrictHasBelow<CUT>(p)), end = min(2 * K1, n); /* planes */
+  const long long        away = (long long)j * line; /* of the lane's first line in a plane */
+  const PetscScalar      half = HJ_HALF * HJRestrictScale(p, 0, l.c + 1), scale = HJRestrictScale(p, 1, j + 1);
+  long long              place = (long long)(first + p.first[2]) * plane + away;
+  PetscScalar           *y     = p.y + ((long long)K0 * p.nc[1] + J) * p.nc[0] + I;
+  PetscScalar            norm2 = 0.0, v[2][2] = {};
+  int                    turn = 0;
 
   HJPairRows<7, READ> rows;
 
@@ -296,7 +303,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
     return CUT ? HJRestrictCutPlane(p, own, beside, s) + away : q; /* not read where the plane is not there */
   };
   HJQuad m = HJQuadLoad(l, at(p.x, p.beside_x, first - 1, p.x + place - plane), line, t.in,
-                        CUT ? first + p.first > 0 || p.beside_x[0] : first > 0),
+                        first + p.first[2] > 0 || (CUT && p.beside_x[0])),
          a = HJQuadLoad(l, at(p.x, p.beside_x, first, p.x + place), line, t.in, true),
          f = HJQuadLoad(l, at(p.x, p.beside_x, first + 1, p.x + place + plane), line, t.in, first + 1 < n),
          b = HJQuadLoad(l, at(p.b, p.beside_b, first, p.b + place), line, t.in, true);
@@ -309,9 +316,10 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
       HJPairPrefetch(l, p.x + place + 3LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 3) : z + 3 < n) && t.in[h]);
       HJPairPrefetch(l, p.b + place + 2LL * plane + h * line, (CUT ? HJRestrictIsOwn(p, z + 2) : z + 2 < n) && t.in[h]);
     }
-    const bool  odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts, or rank */
-    const bool  counts = CUT ? HJRestrictIsOwn(p, z) && (!gives || K0 == 0) : !gives;
-    PetscScalar r[2][2];
+    const bool        odd = z & 1, gives = z < 2 * K0; /* gives: a plane that another block counts, or rank */
+    const bool        counts = (!gives || K0 == 0) && (!CUT || HJRestrictIsOwn(p, z));
+    const PetscScalar weight = odd ? HJ_HALF * HJRestrictScale(p, 2, z + p.first[2]) : (PetscScalar)1;
+    PetscScalar       r[2][2];
 
     HJQuadResidual<READ>(p, l, t, rows, at(p.x, p.beside_x, z, p.x + place), place, m, a, f, b, r);
 #pragma unroll
@@ -319,7 +327,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
 #pragma unroll
       for (int u = 0; u < 2; u++) {
         if (count && counts) norm2 = fma(r[h][u], r[h][u], norm2);
-        v[h][u] = fma(odd ? HJ_HALF : (PetscScalar)1, r[h][u], v[h][u]);
+        v[h][u] = fma(weight, r[h][u], v[h][u]);
       }
     }
     m = a;
@@ -328,8 +336,11 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
     b = d;
     if ((!odd && z + 1 < n) || gives) continue;
     /* the last plane of a grid may be an even one */
-    const PetscScalar even = fma(HJ_HALF, v[0][1] + __shfl_up_sync(0xffffffffu, v[0][1], 1), v[0][0]);
-    const PetscScalar here = fma(HJ_HALF, v[1][1] + __shfl_up_sync(0xffffffffu, v[1][1], 1), v[1][0]);
+    for (int h = 0; h < 2; h++) {
+      v[h][1] *= half;
+      v[h][0] += v[h][1] + __shfl_up_sync(0xffffffffu, v[h][1], 1);
+    }
+    const PetscScalar even = v[0][0], here = scale * v[1][0];
 
     s_odd[turn][warp][lane] = here;
     __syncthreads();

@@ -20,9 +20,10 @@ typedef struct {
   HJDBox             box[3][2];        /* the shell */
   long long          at[3][2];
   int                blocks[2], groups; /* blocks in the first two directions; of the slowest, which a thread does at once */
-  int                first, last;       /* interpolation: coarse planes that are read; transpose: planes of a group */
-  int                hanging[3];        /* see HJTransferHanging() */
-  PetscScalar        coefficient[3];    /* of the fine point that hangs */
+  int                first;             /* interpolation: coarse plane that the first fine one lies on or above */
+  int                least, last;       /* interpolation: coarse planes that are read; transpose: last: planes of a group */
+  int                hanging[3][2];     /* see HJTransferBeginning(), HJTransferHanging() */
+  PetscScalar        coefficient[3][2]; /* of these fine points */
   bool               exchanged;         /* what reads no ghosts need not wait for the kernel before */
 } HJTransferArgs;
 
@@ -70,21 +71,21 @@ static __device__ __forceinline__ bool HJTransferHolds(int lo, int hi, int width
   return lo >= 0 && hi < width;
 }
 
-/* The coarse place on or below that of a fine point, and on or above it: one that hangs has none above it */
+/* The coarse place on or below that of a fine point, and on or above it: a first one that hangs has none below it, a last one none above */
 static __device__ __forceinline__ int HJTransferBelow(const HJTransferArgs &p, int d, int fine)
 {
-  return (fine + p.shift[d]) >> p.two[d];
+  return (fine + p.shift[d] + (fine == p.hanging[d][0] ? p.two[d] : 0)) >> p.two[d];
 }
 
 static __device__ __forceinline__ int HJTransferAbove(const HJTransferArgs &p, int d, int fine)
 {
-  return (fine + p.shift[d] + (fine == p.hanging[d] ? 0 : p.two[d])) >> p.two[d];
+  return (fine + p.shift[d] + (fine == p.hanging[d][1] ? 0 : p.two[d])) >> p.two[d];
 }
 
 /* What a fine point has of these two places */
 static __device__ __forceinline__ PetscScalar HJTransferShare(const HJTransferArgs &p, int d, int fine)
 {
-  return fine == p.hanging[d] ? HJ_HALF * p.coefficient[d] : HJ_HALF;
+  return HJ_HALF * (fine == p.hanging[d][0] ? p.coefficient[d][0] : fine == p.hanging[d][1] ? p.coefficient[d][1] : (PetscScalar)1.0);
 }
 
 /* The fine points above R coarse planes from plane on, and below the next plane */
@@ -108,11 +109,12 @@ __device__ __forceinline__ void HJInterpolatePoints(const HJTransferArgs &p, int
   for (int r = 0; r <= R; r++) {
     const int s = plane + r;
 
-    h[r] = r ? (2 * p.coefficient[2] - 1) * h[r - 1] : HJ_ZERO; /* of the plane above one that hangs: the mean is then its coefficient's */
-    if (s > p.last || (r == R && !p.two[2])) continue;
+    h[r] = r ? (2 * p.coefficient[2][1] - 1) * h[r - 1] : HJ_ZERO; /* beyond a plane that hangs: the mean is then its coefficient's */
+    if (s < p.least || s > p.last || (r == R && !p.two[2])) continue;
     h[r] = wi * (HJTransferAt<INSIDE>(p, i0, m0, s) + HJTransferAt<INSIDE>(p, i1, m0, s));
     if (THREE) h[r] = wm * (h[r] + wi * (HJTransferAt<INSIDE>(p, i0, m1, s) + HJTransferAt<INSIDE>(p, i1, m1, s)));
   }
+  if (plane < p.least) h[0] = (2 * p.coefficient[2][0] - 1) * h[1];
   if (p.two[2]) {
 #pragma unroll
     for (int r = 0; r < 2 * R; r++) {
@@ -136,7 +138,7 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
   if constexpr (MEANWHILE) {
     const bool inside = HJTransferHolds(HJTransferBelow(p, 0, block.i), HJTransferAbove(p, 0, iend), p.w[0]) &&
                         HJTransferHolds(HJTransferBelow(p, 1, block.m), HJTransferAbove(p, 1, mend), p.w[1]) &&
-                        HJTransferHolds(plane, min(plane + R, p.last), p.w[2]);
+                        HJTransferHolds(max(plane, p.least), min(plane + R, p.last), p.w[2]);
 
     if (i >= p.n[0] || m >= p.n[1]) return;
     HJTransferAwait(p, inside);
@@ -146,7 +148,7 @@ __global__ void __launch_bounds__(HJ_TRANSFER_THREADS) HJInterpolate_Kernel(cons
     if (i >= p.n[0] || m >= p.n[1]) return;
     if (HJTransferHolds(HJTransferBelow(p, 0, block.i), HJTransferAbove(p, 0, iend), p.w[0]) &&
         HJTransferHolds(HJTransferBelow(p, 1, block.m), HJTransferAbove(p, 1, mend), p.w[1]) &&
-        HJTransferHolds(plane, min(plane + R, p.last), p.w[2]))
+        HJTransferHolds(max(plane, p.least), min(plane + R, p.last), p.w[2]))
       HJInterpolatePoints<THREE, R, true>(p, i, m, plane);
     else HJInterpolatePoints<THREE, R, false>(p, i, m, plane);
   }
@@ -165,8 +167,8 @@ static __device__ __forceinline__ HJTransferSpan HJTransferGetSpan(const HJTrans
 
   span.lo  = below ? fine - 1 : fine;
   span.hi  = above ? fine + 1 : fine;
-  span.wlo = below ? HJ_HALF : HJ_ZERO;
-  span.whi = !above ? HJ_ZERO : fine + 1 == p.hanging[d] ? p.coefficient[d] : HJ_HALF;
+  span.wlo = !below ? HJ_ZERO : fine - 1 == p.hanging[d][0] ? p.coefficient[d][0] : HJ_HALF;
+  span.whi = !above ? HJ_ZERO : fine + 1 == p.hanging[d][1] ? p.coefficient[d][1] : HJ_HALF;
   return span;
 }
 
@@ -208,8 +210,9 @@ __device__ __forceinline__ void HJGatherPoints(const HJTransferArgs &p, int i, i
     const PetscScalar here  = HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s);
     const PetscScalar above = TWO2 ? HJTransferSumPlane<TWO0, TWO1, INSIDE>(p, x, y, fi, fm, s + 1) : HJ_ZERO;
 
-    p.y[at] = b + here + HJ_HALF * below + (s + 1 == p.hanging[2] ? p.coefficient[2] : HJ_HALF) * above;
-    below   = above;
+    p.y[at] = b + here + (s - 1 == p.hanging[2][0] ? p.coefficient[2][0] : HJ_HALF) * below +
+              (s + 1 == p.hanging[2][1] ? p.coefficient[2][1] : HJ_HALF) * above;
+    below = above;
   }
 }
 
@@ -295,12 +298,15 @@ static HJTransferArgs HJTransferArgsFrom(const HJTransferProduct *t, const HJGri
   p.domain    = HJTransferBox(domain, dim);
   p.exchanged = t->exchanged;
   for (int d = 0; d < 3; d++) {
-    p.n[d]           = HJDWidth(to, d);
-    p.w[d]           = HJDWidth(own, d);
-    p.shift[d]       = (int)HJTransferShift(t->transfer, from[d]);
-    p.two[d]         = t->transfer->factor[from[d]] == 2;
-    p.hanging[d]     = (int)HJTransferHanging(t->transfer, from[d]);
-    p.coefficient[d] = t->transfer->last[from[d]];
+    p.n[d]     = HJDWidth(to, d);
+    p.w[d]     = HJDWidth(own, d);
+    p.shift[d] = (int)HJTransferShift(t->transfer, from[d]);
+    p.two[d]   = t->transfer->factor[from[d]] == 2;
+
+    p.hanging[d][0]     = (int)HJTransferBeginning(t->transfer, from[d]);
+    p.hanging[d][1]     = (int)HJTransferHanging(t->transfer, from[d]);
+    p.coefficient[d][0] = t->transfer->before[from[d]];
+    p.coefficient[d][1] = t->transfer->last[from[d]];
     for (int side = 0; side < 2; side++) {
       p.box[d][side] = HJTransferBox(&t->shell->box[from[d]][side], dim);
       p.at[d][side]  = t->shell->at[from[d]][side];
@@ -346,7 +352,8 @@ static PetscErrorCode HJInterpolateRun(const HJDevice *, cudaStream_t stream, co
 
   PetscFunctionBegin;
   p.first  = p.shift[2] >> p.two[2];
-  p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
+  p.least  = p.hanging[2][0] == 0 ? p.first + 1 : p.first;
+  p.last   = (p.n[2] - 1 + p.shift[2] + (p.hanging[2][1] == p.n[2] - 1 ? 0 : p.two[2])) >> p.two[2];
   p.groups = (((p.n[2] - 1 + p.shift[2]) >> p.two[2]) - p.first) / planes + 1;
   PetscCall(HJTransferLaunch(stream, &p, kernel, block));
   PetscFunctionReturn(PETSC_SUCCESS);

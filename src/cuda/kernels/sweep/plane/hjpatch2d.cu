@@ -37,18 +37,19 @@ static const HJPatchEntry *HJPatch2DEntry(const HJGrid *grid)
 }
 
 /* Points of a patch beside those that it writes, on its first and last sides: without others' points a subiteration makes one less on each
-   side; a coarse row needs residuals beside it, and these the result. Even, so that what is written ends between coarse points */
-static void HJPatch2DMargins(int count, bool restricts, int margin[2])
+   side; a coarse row needs residuals beside it, and these the result. Even, so that what is written ends between coarse points, which first
+   says the side of */
+static void HJPatch2DMargins(int count, bool restricts, int first, int margin[2])
 {
-  margin[0] = (restricts ? count + 2 : count + 1) & ~1;
-  margin[1] = (count + 1) & ~1;
+  margin[first]     = (restricts ? count + 2 : count + 1) & ~1;
+  margin[1 - first] = (count + 1) & ~1;
 }
 
 static bool HJPatch2DFits(const HJDevice *device, const HJGrid *grid, const HJPatchEntry *e, int count, bool restricts)
 {
   int margin[2];
 
-  HJPatch2DMargins(count, restricts, margin);
+  HJPatch2DMargins(count, restricts, 0, margin);
   return count <= HJ_PATCH_COUNT && e->smem_bytes <= (int)device->smem_block && PetscMin(e->width, e->height) > margin[0] + margin[1] &&
          HJBoxWidth(&grid->owned, 0) >= e->width && HJBoxWidth(&grid->owned, 1) >= e->height;
 }
@@ -98,7 +99,6 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   const HJPatchEntry *e       = HJPatch2DEntry(&cuda->grid);
   HJPatchArgs         p       = {};
   void               *args[]  = {(void *)&p};
-  int                 margin[2];
 
   PetscFunctionBegin;
   p.b     = s->b;
@@ -107,13 +107,16 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   p.y     = s->y;
   p.r     = coarser->restricted;
   p.count = count;
-  HJPatch2DMargins(count, coarser->restricted, margin);
-  p.margin = margin[0];
   for (int d = 0; d < 2; d++) {
     const int size = d ? e->height : e->width;
+    int       margin[2];
 
-    p.n[d]        = HJDWidth(s->write, d);
-    p.nc[d]       = (int)coarser->n[d];
+    p.n[d]     = HJDWidth(s->write, d);
+    p.nc[d]    = (int)coarser->n[d];
+    p.first[d] = (int)coarser->first[d];
+    for (int side = 0; side < 2; side++) p.scale[d][side] = coarser->scale[d][side];
+    HJPatch2DMargins(count, coarser->restricted, p.first[d], margin);
+    p.margin[d]   = margin[0];
     p.step[d]     = size - margin[0] - margin[1];
     p.npatches[d] = (p.n[d] - size + p.step[d] - 1) / p.step[d] + 1;
   }

@@ -19,12 +19,13 @@ typedef struct {
 } HJPatchRow;
 
 typedef struct {
-  const PetscScalar *b, *x, *c; /* x, c NULL: from zero */
-  PetscScalar       *y, *r;     /* r NULL: nothing is restricted */
-  int                n[2], nc[2];
+  const PetscScalar *b, *x, *c;             /* x, c NULL: from zero */
+  PetscScalar       *y, *r;                 /* r NULL: nothing is restricted */
+  int                n[2], nc[2], first[2]; /* first: as HJCoarser's */
+  PetscScalar        scale[2][2];           /* see HJTransferGetScale() */
   int                count;
   int                step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
-  int                margin;               /* first points of a patch that its neighbour writes */
+  int                margin[2];            /* first points of a patch that its neighbour writes */
   bool               framed;               /* rows of the ends differ from the inner one */
   HJPatchRow         row[9];               /* of first, inner and last line by first, inner and last column */
   PetscScalar        w[HJ_PATCH_COUNT];
@@ -155,16 +156,37 @@ __device__ __forceinline__ void HJPatchBeside(PetscScalar (*s_edge)[2][4 * LANES
   HJPatchGet<LANES>(s_edge[at.strip + 2][0], at.lane, above);
 }
 
-/* x + P c; odd: whether the patch begins at an odd column, row */
+/* Multiplies the points that hang */
+template <int ROWS> __device__ __forceinline__ void HJPatchScaleEnds(const HJPatchArgs &p, const HJPatchPlace &at, PetscScalar x[ROWS][4])
+{
+  const PetscScalar west = at.first == 0 ? p.scale[0][0] : (PetscScalar)1.0, east = at.last == 2 ? p.scale[0][1] : (PetscScalar)1.0;
+  const PetscScalar below = at.below == 0 ? p.scale[1][0] : (PetscScalar)1.0, above = at.above == 6 ? p.scale[1][1] : (PetscScalar)1.0;
+
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    x[r][0] *= west;
+    x[r][3] *= east;
+  }
+#pragma unroll
+  for (int v = 0; v < 4; v++) {
+    x[0][v] *= below;
+    x[ROWS - 1][v] *= above;
+  }
+}
+
+/* x + P c; odd: whether the lane's points begin between two coarse columns, rows. c is 0 beyond its ends */
 template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, PetscScalar x[ROWS][4])
 {
-  const PetscScalar *c    = p.c + (j0 >> 1) * p.nc[0] + (i0 >> 1);
-  const bool         oddx = i0 & 1, oddy = j0 & 1;
+  const int          i = (i0 - p.first[0]) >> 1, j = (j0 - p.first[1]) >> 1;
+  const PetscScalar *c    = p.c + j * p.nc[0] + i;
+  const bool         oddx = (i0 - p.first[0]) & 1, oddy = (j0 - p.first[1]) & 1;
   PetscScalar        line[ROWS / 2 + 1][4];
 
 #pragma unroll
   for (int k = 0; k <= ROWS / 2; k++) {
-    const PetscScalar a0 = c[k * p.nc[0]], a1 = c[k * p.nc[0] + 1], a2 = c[k * p.nc[0] + 2];
+    const unsigned    n  = (unsigned)(j + k) < (unsigned)p.nc[1] ? p.nc[0] : 0;
+    const PetscScalar a0 = (unsigned)i < n ? c[k * p.nc[0]] : HJ_ZERO, a1 = (unsigned)(i + 1) < n ? c[k * p.nc[0] + 1] : HJ_ZERO,
+                      a2 = (unsigned)(i + 2) < n ? c[k * p.nc[0] + 2] : HJ_ZERO;
     const PetscScalar m0 = HJ_HALF * (a0 + a1), m1 = HJ_HALF * (a1 + a2);
 
     line[k][0] = oddx ? m0 : a0;
@@ -256,7 +278,7 @@ template <int LANES, int ROWS>
 __device__ __forceinline__ void HJPatchRestrict(const HJPatchArgs &p, PetscScalar (*s_edge)[2][4 * LANES], const HJPatchPlace &at, int i0,
                                                 int j0, const int lo[2], const int hi[2], const PetscScalar x[ROWS][4])
 {
-  const bool oddx = i0 & 1, oddy = j0 & 1;
+  const bool oddx = (i0 - p.first[0]) & 1, oddy = (j0 - p.first[1]) & 1;
   HJScalar2  h[ROWS], beside;
 
 #pragma unroll
@@ -277,7 +299,7 @@ __device__ __forceinline__ void HJPatchRestrict(const HJPatchArgs &p, PetscScala
     const HJScalar2 middle = oddy ? h[2 * k + 1] : h[2 * k], other = oddy ? h[2 * k] : h[2 * k + 1],
                     third = oddy ? (2 * k + 2 < ROWS ? h[2 * k + 2 < ROWS ? 2 * k + 2 : 0] : beside) : (k ? h[k ? 2 * k - 1 : 0] : beside);
     const int    i = i0 + oddx, j = j0 + oddy + 2 * k;
-    PetscScalar *to = p.r + (j >> 1) * p.nc[0] + (i >> 1);
+    PetscScalar *to = p.r + ((j - p.first[1]) >> 1) * p.nc[0] + ((i - p.first[0]) >> 1);
 
     if (j < lo[1] || j >= hi[1]) continue;
     if (i >= lo[0] && i < hi[0]) to[0] = fma(HJ_HALF, other.x + third.x, middle.x);
@@ -306,8 +328,8 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
     const bool last = patch[d] == p.npatches[d] - 1;
 
     start[d] = last ? p.n[d] - size[d] : patch[d] * p.step[d];
-    lo[d]    = patch[d] ? patch[d] * p.step[d] + p.margin : 0;
-    hi[d]    = last ? p.n[d] : (patch[d] + 1) * p.step[d] + p.margin;
+    lo[d]    = patch[d] ? patch[d] * p.step[d] + p.margin[d] : 0;
+    hi[d]    = last ? p.n[d] : (patch[d] + 1) * p.step[d] + p.margin[d];
   }
   at.first          = start[0] == 0 && at.lane == 0 ? 0 : 1;
   at.last           = start[0] + size[0] == p.n[0] && at.lane == LANES - 1 ? 2 : 1;
@@ -332,7 +354,10 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
 #pragma unroll
       for (int v = 0; v < 4; v++) x[r][v] = 0.0;
     }
-    if (p.c) HJPatchCorrect<LANES, ROWS>(p, i0, j0, x);
+    if (p.c) {
+      HJPatchCorrect<LANES, ROWS>(p, i0, j0, x);
+      HJPatchScaleEnds<ROWS>(p, at, x);
+    }
   }
   HJCopyWaitAll();
   __syncthreads();
@@ -358,5 +383,6 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   if (!ZERO || !p.r) return;
   if (HELD || framed) HJPatchStep<LANES, ROWS, true, true>(p, s_row, rows, at, 0.0, below, above, x, b);
   else HJPatchStep<LANES, ROWS, false, true>(p, s_row, rows, at, 0.0, below, above, x, b);
+  HJPatchScaleEnds<ROWS>(p, at, x);
   HJPatchRestrict<LANES, ROWS>(p, s_edge[(n + 1) & 1], at, i0, j0, lo, hi, x);
 }

@@ -132,7 +132,7 @@ static HJ2DLike HJStream2DFindLike(const HJDStencil *st, int base)
     bool same = true;
 
     /* a row over its diagonal is rounded twice */
-    for (int o = 0; o < n; o++) same = same && PetscAbsReal(st->h_rows[r * n + o] - b[o]) <= 2 * PETSC_MACHINE_EPSILON * PetscAbsReal(b[o]);
+    for (int o = 0; o < n; o++) same = same && PetscAbsReal(st->h_rows[r * n + o] - b[o]) <= 2 * HJ_EPSILON * PetscAbsReal(b[o]);
     if (same) like.bits[r >> 5] |= 1u << (r & 31);
   }
   return like;
@@ -465,8 +465,10 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   blocks          = &data->blocks_sm[in_place][variant][k - table];
   PetscCall(HJStream2DOccupancy(cu, k, l->function, l->smem_bytes, blocks));
   HJStream2DStencil(cu, data, &l->g);
-  l->g.coef_lo[1] -= geometry->first; /* as the sweep's coordinates, see HJDSweep */
-  l->g.coef_hi[1] -= geometry->first;
+  for (int d = 0; d < 2; d++) { /* as the sweep's coordinates, see HJDSweep */
+    l->g.coef_lo[d] -= geometry->first[d];
+    l->g.coef_hi[d] -= geometry->first[d];
+  }
   l->g.table_rows = (l->smem_bytes - k->least_bytes) / (int)((cu->st.nneighbors + 2) * sizeof(PetscScalar));
   for (int i = 0; i < geometry->nsweeps; i++) HJStream2DRegion(&sweeps[i], i, &l->g);
   if (!l->g.nregions) PetscFunctionReturn(PETSC_SUCCESS);
@@ -488,13 +490,19 @@ static PetscErrorCode HJStream2DLayoutDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJStream2DCoarser(const HJCoarser *c, HJ2DArgs *g)
+static void HJStream2DCoarser(const HJGrid *grid, const HJCoarser *c, HJ2DArgs *g)
 {
   g->coarse[0]  = c->beside[0] ? c->beside[0] + c->depth * c->n[0] : NULL;
   g->coarse[1]  = c->correction;
   g->coarse[2]  = c->beside[1] ? c->beside[1] - c->n[1] * c->n[0] : NULL;
   g->restricted = c->restricted;
-  for (int d = 0; d < 2; d++) g->coarse_n[d] = (int)c->n[d];
+  for (int d = 0; d < 2; d++) {
+    g->coarse_n[d] = (int)c->n[d];
+    for (int side = 0; side < 2; side++) {
+      g->end_at[d][side]    = c->scale[d][side] == 1 ? HJ2D_NOWHERE : (int)((side ? grid->owned.hi[d] - 1 : 0) - c->first[d]);
+      g->end_scale[d][side] = c->scale[d][side];
+    }
+  }
   for (int o = 0; o < 5; o++) g->c[HJ2D_RESIDUAL * 5 + o] = c->row ? -c->row[o] : g->c[o];
 }
 
@@ -505,7 +513,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const H
   const HJ2DLayout *l      = (const HJ2DLayout *)layout;
   const HJ2DData   *data   = (const HJ2DData *)cu->family_data;
   const int         zero   = l->g.zero_guess;
-  const PetscScalar none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  const PetscReal   none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
   HJ2DArgs          g      = l->g;
 
   PetscFunctionBegin;
@@ -516,7 +524,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const H
   g.saved = data->saved;
   /* the exchange itself has waited for what came before it */
   g.exchanged = pass->nsweeps == 1 && sweeps[0].exchanged && !l->save;
-  if (l->coarser) HJStream2DCoarser(pass->coarser, &g);
+  if (l->coarser) HJStream2DCoarser(&cu->grid, pass->coarser, &g);
   for (int i = 0; i < pass->nsweeps; i++) HJStream2DPointers(&sweeps[i], &g.sweep[i]);
   if (l->save) PetscCall(HJStream2DLaunchKernel(cu, stream, l->save, l->nblocks, 256, 0, &g));
   PetscCall(HJStream2DLaunchKernel(cu, stream, l->function, l->nblocks, 32, l->smem_bytes, &g));

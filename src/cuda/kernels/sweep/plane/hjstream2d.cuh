@@ -29,7 +29,8 @@
 #define HJ2D_FLAGS        4 /* bits; in those above: how many patches follow along y whose columns have the same rows */
 #define HJ2D_MOST_LIKE    7
 #define HJ2D_COARSE_ROWS  4 /* of a correction: those that a row of points lies between, and those that are in flight; a power of 2 */
-#define HJ2D_COARSE_BYTES (66 * HJ_BYTES)           /* 65 values, of 128 columns from an even or an odd one on */
+#define HJ2D_COARSE_BYTES (66 * HJ_BYTES) /* 65 values, of 128 columns from an even or an odd one on */
+#define HJ2D_NOWHERE      (-(1 << 30))
 #define HJ2D_RESIDUAL     (HJ2D_MAX_LEVELS / 2 + 2) /* set of factors of the residual that is restricted: minus the matrix's own row */
 
 /* avail: box cut at the domain's end: all that may be read; everything outside counts as 0 */
@@ -82,9 +83,12 @@ typedef struct {
   const PetscScalar *coarse[3];
   PetscScalar       *restricted; /* HJ2D_RESTRICTED: over coarse_n points; see HJCoarser */
   int                coarse_n[2];
-  PetscScalar       *saved; /* in place: what the warps read of each other's points, before they are written */
-  HJ2DRegion         region[HJD_MAX_SWEEPS];
-  HJ2DSweep          sweep[HJD_MAX_SWEEPS];
+  /* Places of the first and the last point of each direction where these hang, HJ2D_NOWHERE where they do not or scale is 1 */
+  int          end_at[2][2];
+  PetscScalar  end_scale[2][2]; /* see HJTransferGetScale() */
+  PetscScalar *saved;           /* in place: what the warps read of each other's points, before they are written */
+  HJ2DRegion   region[HJD_MAX_SWEEPS];
+  HJ2DSweep    sweep[HJD_MAX_SWEEPS];
 } HJ2DArgs;
 static_assert(sizeof(HJ2DArgs) <= 4096, "kernel parameters");
 

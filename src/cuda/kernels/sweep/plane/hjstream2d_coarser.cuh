@@ -12,17 +12,37 @@ extern const HJ2DKernel HJ2DSymmetricCorrectedKernels[], HJ2DSymmetricRestricted
 
 #if defined(__CUDACC__)
 
-/* Starts the copy of the points of a coarse row that the strip's columns lie on and between; at: the first of HJ2D_COARSE_ROWS rows */
+/* Starts the copy of the points of a coarse row that the strip's columns lie on and between, 0 where there are none; at: the first of
+   HJ2D_COARSE_ROWS rows */
 __device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
 {
-  const int          first = w.x0 >> 1, left = g.coarse_n[0] - first - w.lane;
-  const PetscScalar *lines = g.coarse[(row >= 0) + (row >= g.coarse_n[1])], *src = lines + (long long)row * g.coarse_n[0] + first + w.lane;
-  const unsigned     to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + HJ_BYTES * w.lane;
+  const int          column = (w.x0 >> 1) + w.lane;
+  const PetscScalar *lines  = g.coarse[(row >= 0) + (row >= g.coarse_n[1])],
+                    *src    = lines ? lines + (long long)row * g.coarse_n[0] : g.coarse[1];
+  const unsigned to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + HJ_BYTES * w.lane, n = lines ? g.coarse_n[0] : 0;
 
-  if (!lines) return;
-  if (left > 0) HJCopyNumber(to, src);
-  if (left > 32) HJCopyNumber(to + 32 * HJ_BYTES, src + 32);
-  if (left > 64 && w.lane == 0) HJCopyNumber(to + 64 * HJ_BYTES, src + 64);
+  HJCopyNumberOrZero(to, src + column, (unsigned)column < n);
+  HJCopyNumberOrZero(to + 32 * HJ_BYTES, src + column + 32, (unsigned)(column + 32) < n);
+  if (w.lane == 0) HJCopyNumberOrZero(to + 64 * HJ_BYTES, src + column + 64, (unsigned)(column + 64) < n);
+}
+
+/* What points of a row that hangs are multiplied by */
+__device__ __forceinline__ PetscScalar HJ2DRowScale(const HJ2DArgs &g, int row)
+{
+  return row == g.end_at[1][0] ? g.end_scale[1][0] : row == g.end_at[1][1] ? g.end_scale[1][1] : (PetscScalar)1.0;
+}
+
+/* Multiplies the lane's point in a column that hangs */
+__device__ __forceinline__ void HJ2DScaleColumns(const HJ2DArgs &g, const HJ2DWarp &w, PetscScalar u[4])
+{
+  #pragma unroll
+  for (int side = 0; side < 2; side++) {
+    const int column = g.end_at[0][side] - w.x0;
+
+    if ((unsigned)column >= HJ2D_COLUMNS) continue;
+  #pragma unroll
+    for (int v = 0; v < 4; v++) u[v] *= column == 4 * w.lane + v ? g.end_scale[0][side] : (PetscScalar)1.0;
+  }
 }
 
 /* A coarse row interpolated to the lane's columns, the first of which lies on a coarse point or between two */
@@ -43,26 +63,32 @@ __device__ __forceinline__ void HJ2DAlong(const HJ2DWarp &w, unsigned at, int ro
 }
 
 /* Adds the correction to the lane's points of a row; z: whether that lies between two coarse rows */
-template <int z> __device__ __forceinline__ void HJ2DCorrect(const HJ2DWarp &w, unsigned at, int row, PetscScalar n[4])
+template <int z> __device__ __forceinline__ void HJ2DCorrect(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row, PetscScalar n[4])
 {
-  PetscScalar p[4], q[4];
+  const PetscScalar half = HJ_HALF * HJ2DRowScale(g, row);
+  PetscScalar       p[4], q[4];
 
   HJ2DAlong(w, at, row >> 1, p);
   if (z) HJ2DAlong(w, at, (row >> 1) + 1, q);
   #pragma unroll
-  for (int v = 0; v < 4; v++) n[v] += z ? HJ_HALF * (p[v] + q[v]) : p[v];
+  for (int v = 0; v < 4; v++) p[v] = z ? half * (p[v] + q[v]) : p[v];
+  HJ2DScaleColumns(g, w, p);
+  #pragma unroll
+  for (int v = 0; v < 4; v++) n[v] += p[v];
 }
 
 /* One row of the residual, between two coarse rows where odd: that ends what the coarse row below it gathers. A lane has two coarse
    points, in its columns 0 and 2, or, in strips that begin at an odd one, 1 and 3; gathered: what they have so far */
 template <bool odd>
-__device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w, int row, const PetscScalar r[4], PetscScalar gathered[2])
+__device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w, int row, PetscScalar r[4], PetscScalar gathered[2])
 {
+  HJ2DScaleColumns(g, w, r);
   const bool        shifted = w.x0 & 1;
   const int         from    = shifted ? w.lane + 1 : w.lane - 1;
   const PetscScalar there = __shfl_sync(0xffffffffu, shifted ? r[0] : r[3], from & 31), beside = from & 32 ? HJ_ZERO : there;
   const PetscScalar h[2] = {shifted ? fma(HJ_HALF, r[0] + r[2], r[1]) : fma(HJ_HALF, beside + r[1], r[0]),
                             shifted ? fma(HJ_HALF, r[2] + beside, r[3]) : fma(HJ_HALF, r[1] + r[3], r[2])};
+  const PetscScalar half = HJ_HALF * HJ2DRowScale(g, row);
 
   if (odd && row > w.y0 && row <= w.y1) {
     PetscScalar *y = g.restricted + (long long)(row >> 1) * g.coarse_n[0] + ((w.x0 + shifted) >> 1) + 2 * w.lane;
@@ -71,11 +97,11 @@ __device__ __forceinline__ void HJ2DGather(const HJ2DArgs &g, const HJ2DWarp &w,
     for (int k = 0; k < 2; k++) {
       const bool owned = (unsigned)(4 * w.lane + shifted + 2 * k - w.c0) < (unsigned)(w.c1 - w.c0);
 
-      if (owned) y[k] = fma(HJ_HALF, h[k], gathered[k]);
+      if (owned) y[k] = fma(half, h[k], gathered[k]);
     }
   }
   #pragma unroll
-  for (int k = 0; k < 2; k++) gathered[k] = odd ? HJ_HALF * h[k] : gathered[k] + h[k];
+  for (int k = 0; k < 2; k++) gathered[k] = odd ? half * h[k] : gathered[k] + h[k];
 }
 
 #endif

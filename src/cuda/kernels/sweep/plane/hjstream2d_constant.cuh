@@ -319,7 +319,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     __syncwarp();
     Fetch<MODE != LOOK && MODE != NARROW>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(g.zero_guess && !CORRECTED ? BRow(0) : XRow(0), w.lane, n);
-    if (CORRECTED) HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
+    if (CORRECTED) HJ2DCorrect<z>(g, w, w.smem + COARSE_AT, row, n);
     if (g.zero_guess && MustScale<MODE>()) Scale(own.factor, 0, n);
   #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = (ENDS && (row < w.row_lo || row >= w.row_hi)) || !Exists<MODE>(v) ? HJ_ZERO : n[v] * g.scale;

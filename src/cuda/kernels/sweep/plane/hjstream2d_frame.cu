@@ -148,12 +148,16 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
   /* HJ2DCorrect() of any row */
   __device__ __forceinline__ void CorrectAny(int row, PetscScalar n[4]) const
   {
-    PetscScalar p[4], q[4];
+    const PetscScalar half = HJ_HALF * HJ2DRowScale(g, row);
+    PetscScalar       p[4], q[4];
 
     HJ2DAlong(w, w.smem + Base::COARSE_AT, row >> 1, p);
     HJ2DAlong(w, w.smem + Base::COARSE_AT, (row + 1) >> 1, q);
 #pragma unroll
-    for (int v = 0; v < 4; v++) n[v] += HJ_HALF * (p[v] + q[v]);
+    for (int v = 0; v < 4; v++) p[v] = half * (p[v] + q[v]);
+    HJ2DScaleColumns(g, w, p);
+#pragma unroll
+    for (int v = 0; v < 4; v++) n[v] += p[v];
   }
 
   /* As HJ2DConstant::Step(). LINES: z is 0, and the rows of each level change places afterwards */
@@ -167,7 +171,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     this->template Fetch<true>(row + AHEAD - 1, 1 - AHEAD);
     HJ2DGet(ZERO ? this->BRow(0) : this->XRow(0), w.lane, n);
     if (Base::CORRECTED && MODE == LINES) CorrectAny(row, n);
-    else if (Base::CORRECTED) HJ2DCorrect<z>(w, w.smem + Base::COARSE_AT, row, n);
+    else if (Base::CORRECTED) HJ2DCorrect<z>(g, w, w.smem + Base::COARSE_AT, row, n);
     if (ZERO) ScaleLine<MODE>(Line(row), 0, n);
 #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = MODE == LINES && (row < w.row_lo || row >= w.row_hi) ? HJ_ZERO : n[v] * g.scale;

@@ -182,7 +182,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
       for (int v = 0; v < 4; v++) n[v] *= g.w0 * d[v];
     } else HJ2DGet(XRow(row), w.lane, n);
     if (!CORRECTED) return;
-    HJ2DCorrect<z>(w, w.smem + COARSE_AT, row, n);
+    HJ2DCorrect<z>(g, w, w.smem + COARSE_AT, row, n);
 #pragma unroll
     for (int v = 0; v < 4; v++) n[v] = row >= w.row_lo && row < w.row_hi ? n[v] : HJ_ZERO;
   }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   What kernels for points with several unknowns share: where the entries of a matrix lie, and sums over the neighbours of a point. A thread
+   does all components of a point where these are 2, 3 or 4 and vectors are aligned: it reads the values of a neighbour at once, and each
+   entry once. Else it does one component. Decides nothing.
+*/
+#pragma once
+
+#include "cuda/kernels/hjkernel.h"
+
+#define HJ_SYSTEM_LANES 32 /* points in x of a row of threads */
+
+/* Number of an entry, which must be there */
+__host__ __device__ __forceinline__ int HJSystemEntry(const HJSystemEntries &e, int o, int row, int column)
+{
+  const unsigned before = e.mask[o][row] & ((1u << column) - 1);
+#if defined(__CUDA_ARCH__)
+  return e.first[o][row] + __popc(before);
+#else
+  return e.first[o][row] + __builtin_popcount(before);
+#endif
+}
+
+/* The same of n entries in the order of their rows at each offset */
+static inline void HJSystemEntriesSet(PetscInt dim, HJShape shape, PetscInt dof, PetscInt n, const HJEntry entry[], HJSystemEntries *e)
+{
+  memset(e, 0, sizeof(*e));
+  e->dof      = (int)dof;
+  e->noffsets = (int)HJShapeSlots(dim, shape);
+  e->n        = (int)n;
+  for (PetscInt o = 0; o < e->noffsets; o++)
+    for (int d = 0; d < 3; d++) e->off[o][d] = (signed char)HJShapeStep(dim, shape, o, d);
+  for (PetscInt i = 0; i < n; i++) {
+    const HJEntry *a = &entry[i];
+
+    if (!e->mask[a->slot][a->row]) e->first[a->slot][a->row] = (short)i;
+    e->mask[a->slot][a->row] |= 1u << a->column;
+  }
+}
+
+/* The same for kernels that know dof: place of each entry, -1 where there is none; one row for all points: its entries, where bits of mask
+   say so */
+template <int DOF> struct HJSystemBlocks {
+  int         noffsets;
+  signed char off[HJ_MAX_SLOTS][3];
+  short       place[HJ_MAX_SLOTS][DOF * DOF];
+};
+template <int DOF> struct HJSystemRow {
+  int            noffsets;
+  signed char    off[HJ_MAX_SLOTS][3];
+  unsigned short mask[HJ_MAX_SLOTS];
+  PetscScalar    a[HJ_MAX_SLOTS][DOF * DOF];
+};
+
+template <int DOF> static inline HJSystemBlocks<DOF> HJSystemBlocksOf(const HJSystemEntries &e)
+{
+  HJSystemBlocks<DOF> b = {};
+
+  b.noffsets = e.noffsets;
+  memcpy(b.off, e.off, sizeof(b.off));
+  for (int i = 0; i < e.noffsets * DOF * DOF; i++) {
+    const int o = i / (DOF * DOF), row = i % (DOF * DOF) / DOF, column = i % DOF;
+
+    b.place[o][i % (DOF * DOF)] = e.mask[o][row] >> column & 1 ? (short)HJSystemEntry(e, o, row, column) : -1;
+  }
+  return b;
+}
+
+template <int DOF> static inline HJSystemRow<DOF> HJSystemRowOf(const HJSystemEntries &e, const PetscScalar *row)
+{
+  const HJSystemBlocks<DOF> b = HJSystemBlocksOf<DOF>(e);
+  HJSystemRow<DOF>          r = {};
+
+  r.noffsets = b.noffsets;
+  memcpy(r.off, b.off, sizeof(r.off));
+  for (int i = 0; i < b.noffsets * DOF * DOF; i++) {
+    const int o = i / (DOF * DOF), place = b.place[o][i % (DOF * DOF)];
+
+    if (place < 0) continue;
+    r.mask[o] |= 1 << i % (DOF * DOF);
+    r.a[o][i % (DOF * DOF)] = row[place];
+  }
+  return r;
+}
+
+/* How a thread finds the entries of its point in memory: entry e is at[e * apart] */
+typedef struct {
+  const PetscScalar *at;
+  long long          apart;
+} HJSystemValues;
+
+/* A number that is read once and shall leave room in the L1 cache, or 0 */
+__device__ __forceinline__ double HJSystemOnce(const double *at, bool there)
+{
+  double v;
+
+  asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.nc.L1::no_allocate.f64 %0, [%1];\n\t}"
+      : "=d"(v)
+      : "l"(at), "r"((unsigned)there));
+  return v;
+}
+
+__device__ __forceinline__ float HJSystemOnce(const float *at, bool there)
+{
+  float v;
+
+  asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\tmov.f32 %0, 0f00000000;\n\t@p ld.global.nc.L1::no_allocate.f32 %0, [%1];\n\t}"
+      : "=f"(v)
+      : "l"(at), "r"((unsigned)there));
+  return v;
+}
+
+/* The values of a point, read and written at once where dof is even */
+template <int DOF> struct alignas((DOF % 2 ? 1 : 2) * sizeof(PetscScalar)) HJSystemPoint {
+  PetscScalar v[DOF];
+};
+
+template <int DOF> static inline bool HJSystemIsAligned(const void *array)
+{
+  return (size_t)array % alignof(HJSystemPoint<DOF>) == 0;
+}
+
+template <int DOF> __device__ __forceinline__ HJSystemPoint<DOF> HJSystemRead(const PetscScalar *x)
+{
+  HJSystemPoint<DOF> p = {};
+
+  if (x) p = *(const HJSystemPoint<DOF> *)x;
+  return p;
+}
+
+/* sum += a block, whose entries lie in memory, times the values of a point. What is not there is not added */
+template <int DOF>
+__device__ __forceinline__ void HJSystemAdd(const HJSystemBlocks<DOF> &b, int o, const HJSystemValues &values, const HJSystemPoint<DOF> &x,
+                                            PetscScalar sum[DOF])
+{
+  PetscScalar a[DOF * DOF];
+
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++) a[e] = HJSystemOnce(values.at + b.place[o][e] * values.apart, b.place[o][e] >= 0);
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++)
+    if (b.place[o][e] >= 0) sum[e / DOF] = fma(a[e], x.v[e % DOF], sum[e / DOF]);
+}
+
+/* The same of one row for all points */
+template <int DOF>
+__device__ __forceinline__ void HJSystemAdd(const HJSystemRow<DOF> &b, int o, const HJSystemValues &, const HJSystemPoint<DOF> &x,
+                                            PetscScalar sum[DOF])
+{
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++)
+    if (b.mask[o] >> e & 1) sum[e / DOF] = fma(b.a[o][e], x.v[e % DOF], sum[e / DOF]);
+}
+
+/* Offsets that a thread has in flight at once */
+template <int DOF> struct HJSystemAhead {
+  static constexpr int value = DOF == 2 ? 4 : DOF == 3 ? 2 : 1;
+};
+
+/* sum += what the offsets from o on give. where(off): the values of that neighbour, NULL: there is none */
+template <int DOF, typename BLOCKS, typename WHERE>
+__device__ __forceinline__ void HJSystemSum(const BLOCKS &b, int o, const HJSystemValues &values, WHERE where, PetscScalar sum[DOF])
+{
+  constexpr int ahead = HJSystemAhead<DOF>::value;
+
+#pragma unroll ahead
+  for (; o < b.noffsets; o++) {
+    const HJSystemPoint<DOF> x = HJSystemRead<DOF>(where(b.off[o]));
+
+    HJSystemAdd<DOF>(b, o, values, x, sum);
+  }
+}
+
+/* One component of any dof: the sum over a row's entries */
+template <typename WHERE>
+__device__ __forceinline__ PetscScalar HJSystemRowSum(const HJSystemEntries &e, int row, int o, const HJSystemValues &values, WHERE where)
+{
+  PetscScalar sum = 0.0;
+
+  for (; o < e.noffsets; o++) {
+    const unsigned     mask = e.mask[o][row];
+    const PetscScalar *x = where(e.off[o]), *at = values.at + e.first[o][row] * values.apart;
+    PetscScalar        a[HJ_DEVICE_DOF];
+
+    if (!mask || !x) continue;
+#pragma unroll
+    for (int d = 0; d < HJ_DEVICE_DOF; d++) a[d] = HJSystemOnce(at + __popc(mask & ((1u << d) - 1)) * values.apart, mask >> d & 1);
+#pragma unroll
+    for (int d = 0; d < HJ_DEVICE_DOF; d++)
+      if (mask >> d & 1) sum = fma(a[d], x[d], sum);
+  }
+  return sum;
+}
