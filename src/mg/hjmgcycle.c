@@ -373,9 +373,9 @@ PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
 PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
                               PCRichardsonConvergedReason *reason)
 {
-  PC_HJMG        *mg       = (PC_HJMG *)pc->data;
-  const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
-  const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  PC_HJMG        *mg        = (PC_HJMG *)pc->data;
+  const PetscBool tested    = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
+  const PetscBool residual  = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   const PetscBool elsewhere = (PetscBool)(mg->order || mg->system); /* are the levels */
   PetscBool       rotated, same, needs;
   PetscInt        without;
