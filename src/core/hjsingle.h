@@ -45,13 +45,14 @@ struct _n_HJSingleOps {
   /*
      What does not wait for a device, which has no measure() and measure_single(); NULL on the host.
      nseen: numbers that it remembers. see: of n numbers, none of which is bad so far. round_seen: to sizes up to 1, those last seen.
-     widen_seen: what has come of these, times scale; remembers whether one is bad: no finite number. advances: whether advance() is there
-     for a matrix
+     widen_seen: what has come of these, times scale; remembers whether one is bad: no finite number. multiply_dense: y = scale A x of
+     single numbers, as that of HJMultigridOps. advances: whether advance() is there for a matrix
   */
   PetscCount nseen;
   PetscErrorCode (*see)(PetscCount n, const PetscReal *x, PetscReal *seen);
   PetscErrorCode (*round_seen)(PetscCount n, const PetscReal *x, PetscReal *seen, void *single);
   PetscErrorCode (*widen_seen)(PetscCount n, PetscReal scale, const void *single, PetscReal *seen, PetscReal *x);
+  PetscErrorCode (*multiply_dense)(PetscInt n, PetscReal scale, const PetscReal *a, const void *x, void *y);
   PetscBool (*advances)(const HJCoefficients *, const HJGrid *);
   PetscErrorCode (*advance)(const HJAdvance *);
 };

@@ -484,8 +484,8 @@ PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
 #define HJ_MG_SINGLE_PATIENCE 3
 #define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
 #define HJ_MG_SINGLE_STUCK    "the residual did not fall"
-/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated(), but that it goes on at cycle *it, whose
-   norm has been tested where that is not 0 */
+/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated(), but that it goes on after cycle *it; -1:
+   it begins */
 PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
                                             PetscInt *it);
 PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);

@@ -206,7 +206,7 @@ static PetscErrorCode HJMGSingleRotate(PC pc, KSP ksp, const HJIterates *how, Ve
   PetscFunctionBegin;
   norm[0] = ksp->rnorm;
   while (mg->single && !ksp->reason && *it < its) {
-    PetscReal *last = &norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)], now;
+    PetscReal now;
 
     PetscCall(HJMGReplay(pc, *it ? HJ_MG_SINGLE_NEXT : zero ? HJ_MG_SINGLE_ZERO : HJ_MG_SINGLE_FIRST, b, *vx, *vy));
     PetscCall(HJMGSingleNorm(mg, b, *vx, *vy, &now, &good));
@@ -218,8 +218,9 @@ static PetscErrorCode HJMGSingleRotate(PC pc, KSP ksp, const HJIterates *how, Ve
     HJMGSwapVectorsIf(PETSC_TRUE, vx, vy);
     PetscCall(HJMGShow(how, *vx, x));
     PetscCall(HJMGTest(ksp, ++*it, now));
-    if (!ksp->reason && *it > HJ_MG_SINGLE_PATIENCE && !(now < *last)) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
-    *last = now;
+    norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)] = now;
+    if (!ksp->reason && *it >= HJ_MG_SINGLE_PATIENCE && !(now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
+      PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,6 +278,7 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   } else if (HJMGIsSingle(mg)) {
+    *it = -1;
     PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -193,10 +193,17 @@ static PetscErrorCode HJMGSingleMove(const PC_HJMG *mg, Vec v, PetscBool to_vect
 /* The last level, in double, whose matrix is not scaled */
 static PetscErrorCode HJMGSingleSolveCoarsest(PC_HJMG *mg, const HJMGStep *s, HJRounded *at)
 {
-  const HJMGLevel *level = &mg->level[s->l];
-  const Vec        x     = s->x == HJ_MG_X ? level->x : level->r;
+  const HJSingleOps *ops   = HJMGSingleOps(mg);
+  const HJMGLevel   *level = &mg->level[s->l];
+  const Vec          x     = s->x == HJ_MG_X ? level->x : level->r;
+  const PetscInt     n     = (PetscInt)HJOperatorSize(at->op);
 
   PetscFunctionBegin;
+  if (mg->inverse && ops->multiply_dense) {
+    PetscCall(ops->multiply_dense(n, 1.0 / at->scale, mg->inverse, at->b, HJMGSingleVector(at, s->x)));
+    PetscCall(PetscLogGpuFlops(2.0 * n * n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSingleMove(mg, level->b, PETSC_TRUE, 1.0, at->b));
   if (!s->zero) PetscCall(HJMGSingleMove(mg, x, PETSC_TRUE, 1.0 / at->scale, HJMGSingleVector(at, s->x)));
   PetscCall(HJMGRunCoarseStep(mg, s));
@@ -496,13 +503,13 @@ PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec
 
   PetscFunctionBegin;
   if (zero) PetscCall(VecSet(x, 0.0));
-  for (;; ++*it) {
+  for (*it = PetscMax(*it, 0);; ++*it) {
     PetscReal *now = &norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)];
     const Vec  r   = zero && !*it ? b : level->r;
 
     if (r != b) PetscCall(MatResidual(level->A, b, x, r));
     PetscCall(HJMGSingleNorm(mg, r, now, &largest));
-    if (!begun || *it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    if (*it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
     if (ksp->reason || *it == its) break;
     if (mg->single && *it >= HJ_MG_SINGLE_PATIENCE && !(*now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
       PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));

@@ -95,7 +95,7 @@ static PetscErrorCode HJRoundTransfers(const HJBackendOps *ops, HJExchange excha
   PetscFunctionBegin;
   if (!P) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFERS, &get));
-  PetscCall((*get)(P, PETSC_FALSE, &from));
+  PetscCall((*get)(P, (PetscBool)PetscMemTypeDevice(ops->mtype), &from));
   PetscCall(HJTransfersCreate(coarse, fine, &from->transfer, ops, exchange, &l->P));
   if (from->coefficient) PetscCall(HJTransfersSetCoefficients(l->P, from->coefficient));
   l->one_pass = (PetscBool)(!from->coefficient && HJTransferIsOneRank(&l->P->transfer));

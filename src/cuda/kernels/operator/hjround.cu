@@ -4,6 +4,7 @@
 */
 #include "cuda/device/hjscratch.h"
 #include "hjround_cuda.h"
+#include "cuda/kernels/setup/hjcycle_cuda.h"
 #include "hjround.cuh"
 
 #define HJ_ROUND_THREADS 256
@@ -174,11 +175,12 @@ static PetscErrorCode HJWidenSeen_CUDA(PetscCount n, PetscReal scale, const void
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSingleOps HJSingleCUDA = {.round      = HJRound_CUDA,
-                                  .widen      = HJWiden_CUDA,
-                                  .nseen      = (sizeof(HJSizes) + sizeof(PetscReal) - 1) / sizeof(PetscReal),
-                                  .see        = HJSee_CUDA,
-                                  .round_seen = HJRoundSeen_CUDA,
-                                  .widen_seen = HJWidenSeen_CUDA,
-                                  .advances   = HJAdvances_CUDA,
-                                  .advance    = HJAdvance_CUDA};
+const HJSingleOps HJSingleCUDA = {.round          = HJRound_CUDA,
+                                  .widen          = HJWiden_CUDA,
+                                  .nseen          = (sizeof(HJSizes) + sizeof(PetscReal) - 1) / sizeof(PetscReal),
+                                  .see            = HJSee_CUDA,
+                                  .round_seen     = HJRoundSeen_CUDA,
+                                  .widen_seen     = HJWidenSeen_CUDA,
+                                  .multiply_dense = HJMultiplyDenseSingle_CUDA,
+                                  .advances       = HJAdvances_CUDA,
+                                  .advance        = HJAdvance_CUDA};
