@@ -7,12 +7,12 @@
    hjgrids.c makes the levels, with the DMDAs of hjdm.c and the operators of hjlevel.c; hjmgsetup.c decides what is made anew; hjsweeps.c
    says how many sweeps a level has; hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded,
    hjtranspose.c makes what transposed cycles need, hjmgcycle.c is apply, hjmgnorm.c tests residuals, hjprecision.c runs cycles in single
-   precision, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events.
-   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
-   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
-   want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts diagonals that are
-   zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary
-   rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
+   events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
+   inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts
+   diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
+   leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -434,9 +434,10 @@ PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);
-/* hjmgsetters.c. The options that say how a cycle runs */
-PETSC_INTERN PetscErrorCode HJMGComposeHow(PC, PetscBool on);
-PETSC_INTERN PetscErrorCode HJMGSetFromOptionsHow(PC, HJOptionItems);
+/* hjmgsetters.c */
+PETSC_INTERN PetscErrorCode HJMGComposeSetters(PC, PetscBool on);
+/* hjmgview.c */
+PETSC_INTERN PetscErrorCode PCView_HJMG(PC, PetscViewer);
 /* hjcoarsest.c. Whether the coarsest grid may be solved by the inverse of its matrix, on one rank: it has at most so many points, or the
    user wants it. The same on all backends. HJ_DENSE_MAX: there is no other way to solve it */
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);

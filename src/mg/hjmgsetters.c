@@ -1,12 +1,345 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Setters and getters that say how a cycle runs, and their manual pages. Those that say which cycle it is are in hjmg.c.
+   Setters, getters and their manual pages.
 */
 #include "hjmg.h"
 
+const char *const PCHJMGTransfers[]    = {"auto", "bilinear", "operator", "PCHJMGTransfer", "PC_HJMG_TRANSFER_", NULL};
 const char *const PCHJMGSmoothers[]    = {"auto", "points", "lines", "PCHJMGSmoother", "PC_HJMG_SMOOTHER_", NULL};
 const char *const PCHJMGPrecisions[]   = {"auto", "single", "double", "PCHJMGPrecision", "PC_HJMG_PRECISION_", NULL};
 const char *const PCHJMGCoarseSolves[] = {"auto", "sweeps", "inverse", "PCHJMGCoarseSolve", "PC_HJMG_COARSE_SOLVE_", NULL};
+
+static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt n, const PetscInt k[])
+{
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  PetscBool same = (PetscBool)(n == mg->nk);
+
+  PetscFunctionBegin;
+  PetscCheck(n >= 0 && n <= HJ_MG_MAX_LEVELS, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of values %" PetscInt_FMT " must be between 0 and %d", n, HJ_MG_MAX_LEVELS);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCheck(k[i] > 0 && k[i] <= HJ_MAX_K, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+               "k = %" PetscInt_FMT " must be between 1 and %d", k[i], HJ_MAX_K);
+    same = (PetscBool)(same && k[i] == mg->k[i]);
+  }
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->nk = n;
+  PetscCall(PetscArraymove(mg->k, k, n));
+  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetK_HJMG(PC pc, PetscInt *n, const PetscInt *k[])
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (!mg->nk)
+    for (PetscInt l = 0; l < mg->nlevels - 1; l++) mg->k[l] = mg->level[l].w.k;
+  *n = mg->nk ? mg->nk : PetscMax(mg->nlevels - 1, 0);
+  *k = mg->k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetK - Sets the number of subiterations before and after the correction from the coarser grid
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+.  n  - how many numbers there are, up to 64; 0, the default: the numbers are found, see `-ksp_view`
+-  k  - the numbers, 1 to 1024, finest grid first; the last one is that of all coarser grids too
+
+   Options Database Key:
+.  -pc_hjmg_k <k_0,k_1,...> - subiterations
+
+   Level: intermediate
+
+   Note:
+   They are an exact cycle of `PCHJACOBI` with the schedule chebyshev4. Four are one pass over memory, in 2D and 3D, on the CPU and the
+   GPU; in 2D on a GPU a pass may have more, which costs little. How the coarsest grid is solved does not depend on them.
+
+.seealso: `PCHJMG`, `PCHJMGGetK()`, `PCHJMGSetCoarseSolve()`, `PCHJacobiSetK()`
+@*/
+PetscErrorCode PCHJMGSetK(PC pc, PetscInt n, const PetscInt k[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  if (n > 0) HJCheckPointer(k, 3);
+  for (PetscInt i = 0; i < n; i++) PetscValidLogicalCollectiveInt(pc, k[i], 3);
+  PetscTryMethod(pc, "PCHJMGSetK_C", (PC, PetscInt, const PetscInt[]), (pc, n, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   PCHJMGGetK - Gets the numbers of subiterations before and after the correction from the coarser grid
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameters:
++  n - how many numbers there are
+-  k - the numbers, finest grid first; they are the preconditioner's, do not free them
+
+   Level: intermediate
+
+   Note:
+   Where none were set they are those that set-up has found for plain cycles, on the grids that this rank has above the last one; before
+   set-up there are 0.
+
+.seealso: `PCHJMG`, `PCHJMGSetK()`
+@*/
+PetscErrorCode PCHJMGGetK(PC pc, PetscInt *n, const PetscInt *k[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  HJCheckPointer(k, 3);
+  PetscUseMethod(pc, "PCHJMGGetK_C", (PC, PetscInt *, const PetscInt *[]), (pc, n, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGSetLevels_HJMG(PC pc, PetscInt n)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_DECIDE || (n > 0 && n <= HJ_MG_MAX_LEVELS), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of levels %" PetscInt_FMT " must be between 1 and %d, or PETSC_DECIDE", n, HJ_MG_MAX_LEVELS);
+  if (mg->max_levels == n) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->max_levels  = n;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (mg->order) {
+    PetscCall(PCHJMGGetLevels(HJMGOrderPC(mg->order), n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *n = mg->system ? HJMGSystemLevels(mg->system) : mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetLevels - Sets the number of grids, with the finest
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  n  - number of grids, 1 to 64; fewer are made where a grid has no coarser one. `PETSC_DECIDE`: as many as lead to a small grid
+
+   Options Database Key:
+.  -pc_hjmg_levels <n> - number of grids
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGGetLevels()`
+@*/
+PetscErrorCode PCHJMGSetLevels(PC pc, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJMGSetLevels_C", (PC, PetscInt), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetLevels - Gets the number of grids
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  n - number of grids; before `PCSetUp()` what was set, `PETSC_DECIDE` where nothing was
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetLevels()`
+@*/
+PetscErrorCode PCHJMGGetLevels(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  PetscUseMethod(pc, "PCHJMGGetLevels_C", (PC, PetscInt *), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGSetTransfer_HJMG(PC pc, PCHJMGTransfer transfer)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((int)transfer >= 0 && transfer <= PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Unknown value %d; see the manual page of PCHJMGSetTransfer()", (int)transfer);
+  if (mg->transfer == transfer) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->transfer    = transfer;
+  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetTransfer_HJMG(PC pc, PCHJMGTransfer *transfer)
+{
+  PetscFunctionBegin;
+  *transfer = ((PC_HJMG *)pc->data)->transfer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetTransfer - Sets how corrections are interpolated to the next finer grid
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner, ignored if it is not `PCHJMG`
+-  transfer - what the interpolation follows
+
+   Options Database Key:
+.  -pc_hjmg_transfer <auto,bilinear,operator> - default auto
+
+   Level: intermediate
+
+   Notes: `PC_HJMG_TRANSFER_OPERATOR` gives every fine point coefficients of its own, from the matrix (Dendy, Black box multigrid, J.
+   Comput. Phys. 48, 1982): those of a point between two coarse ones are in proportion to how strongly it is coupled to each; those of
+   points between more follow from its row. Unlike Dendy's, couplings by way of the points beside both count as well, since a point may hang
+   on those more than on the two. Of a matrix that is not symmetric its symmetric part is taken, but the sum of a row, which says what
+   becomes of constants, is its own. The weights are kept, one array over the coarse points for each of the 3, 9 or 27 fine points that one
+   gives to; a cycle reads them twice, which bilinear interpolation saves.
+
+   `PC_HJMG_TRANSFER_AUTO` decides on each grid: from the matrix where some point, away from the ends of the domain, is coupled to one of
+   the two coarse points that it lies between at least 1.5 times as much as to the other, else bilinear. `-ksp_view` prints the largest
+   difference of two such couplings, divided by their sum. On the CPU that is 1 too where there is a wall: where such a point has a 0
+   for one of the two, or no couplings at all.
+
+   Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
+   grids.
+
+   Of several unknowns a point it is bilinear, and `PC_HJMG_TRANSFER_OPERATOR` is an error.
+
+.seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
+@*/
+PetscErrorCode PCHJMGSetTransfer(PC pc, PCHJMGTransfer transfer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, transfer, 2);
+  PetscTryMethod(pc, "PCHJMGSetTransfer_C", (PC, PCHJMGTransfer), (pc, transfer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetTransfer - Gets how corrections are interpolated to the next finer grid
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  transfer - what the interpolation follows, as it was set
+
+   Level: intermediate
+
+.seealso: `PCHJMG`, `PCHJMGSetTransfer()`
+@*/
+PetscErrorCode PCHJMGGetTransfer(PC pc, PCHJMGTransfer *transfer)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(transfer, 2);
+  PetscUseMethod(pc, "PCHJMGGetTransfer_C", (PC, PCHJMGTransfer *), (pc, transfer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGSetRankPoints_HJMG(PC pc, PetscInt n)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(n == PETSC_DECIDE || n >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "The number of points a rank %" PetscInt_FMT " must be at least 0, or PETSC_DECIDE", n);
+  if (mg->rank_points == n) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->rank_points = n;
+  mg->changed     = HJ_MG_CHANGED_GRIDS;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJMGGetRankPoints_HJMG(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  *n = ((PC_HJMG *)pc->data)->rank_points;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGSetRankPoints - Sets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc - the preconditioner, ignored if it is not `PCHJMG`
+-  n  - points a rank, at least 0. `PETSC_DECIDE` (default): 4096 on a CPU, 150000 on GPUs, in 3D 65536, where messages cost more than work
+
+   Options Database Key:
+.  -pc_hjmg_rank_points <n> - points a rank
+
+   Level: advanced
+
+   Note:
+   A coarse grid with fewer points a rank, and all grids below it, are moved to as many ranks as have more points, down to one. The others
+   wait. With 0 only grids whose ranks are too thin for a coarser one are moved. The finest grid stays where it is.
+
+.seealso: `PCHJMG`, `PCHJMGGetRankPoints()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCHJMGSetRankPoints(PC pc, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, n, 2);
+  PetscTryMethod(pc, "PCHJMGSetRankPoints_C", (PC, PetscInt), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCHJMGGetRankPoints - Gets how many points a rank must have on a coarse grid, so that the grid stays on these ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, which must be `PCHJMG`
+
+   Output Parameter:
+.  n - points a rank, `PETSC_DECIDE` where nothing was set
+
+   Level: advanced
+
+.seealso: `PCHJMG`, `PCHJMGSetRankPoints()`
+@*/
+PetscErrorCode PCHJMGGetRankPoints(PC pc, PetscInt *n)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  HJCheckPointer(n, 2);
+  PetscUseMethod(pc, "PCHJMGGetRankPoints_C", (PC, PetscInt *), (pc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode PCHJMGSetGraph_HJMG(PC pc, PetscBool graph)
 {
@@ -480,9 +813,17 @@ PetscErrorCode PCHJMGGetPrecision(PC pc, PCHJMGPrecision *precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
+PetscErrorCode HJMGComposeSetters(PC pc, PetscBool on)
 {
   PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetK_C", on ? PCHJMGSetK_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetRankPoints_C", on ? PCHJMGSetRankPoints_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetRankPoints_C", on ? PCHJMGGetRankPoints_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetTransfer_C", on ? PCHJMGSetTransfer_HJMG : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetTransfer_C", on ? PCHJMGGetTransfer_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGraph_C", on ? PCHJMGSetGraph_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGraph_C", on ? PCHJMGGetGraph_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLog_C", on ? PCHJMGSetLog_HJMG : NULL));
@@ -495,32 +836,5 @@ PetscErrorCode HJMGComposeHow(PC pc, PetscBool on)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetPrecision_C", on ? PCHJMGGetPrecision_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetCoarseSolve_C", on ? PCHJMGGetCoarseSolve_HJMG : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGSetFromOptionsHow(PC pc, HJOptionItems PetscOptionsObject)
-{
-  PC_HJMG          *mg    = (PC_HJMG *)pc->data;
-  PetscBool         graph = mg->graph, log = mg->log, galerkin = mg->galerkin, flg;
-  PCHJMGCoarseSolve coarse    = mg->coarse;
-  PCHJMGSmoother    smoother  = mg->smoother;
-  PCHJMGPrecision   precision = mg->precision;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsEnum("-pc_hjmg_precision", "Precision inside cycles", "PCHJMGSetPrecision", PCHJMGPrecisions, (PetscEnum)precision,
-                             (PetscEnum *)&precision, &flg));
-  if (flg) PetscCall(PCHJMGSetPrecision(pc, precision));
-  PetscCall(PetscOptionsEnum("-pc_hjmg_smoother", "What smooths", "PCHJMGSetSmoother", PCHJMGSmoothers, (PetscEnum)smoother,
-                             (PetscEnum *)&smoother, &flg));
-  if (flg) PetscCall(PCHJMGSetSmoother(pc, smoother));
-  PetscCall(PetscOptionsBool("-pc_hjmg_graph", "Cycles as graphs on a GPU", "PCHJMGSetGraph", graph, &graph, &flg));
-  if (flg) PetscCall(PCHJMGSetGraph(pc, graph));
-  PetscCall(PetscOptionsBool("-pc_hjmg_log", "Events of each level for -log_view", "PCHJMGSetLog", log, &log, &flg));
-  if (flg) PetscCall(PCHJMGSetLog(pc, log));
-  PetscCall(PetscOptionsBool("-pc_hjmg_galerkin", "Galerkin products on all coarse grids", "PCHJMGSetGalerkin", galerkin, &galerkin, &flg));
-  if (flg) PetscCall(PCHJMGSetGalerkin(pc, galerkin));
-  PetscCall(PetscOptionsEnum("-pc_hjmg_coarse_solve", "How the coarsest grid is solved", "PCHJMGSetCoarseSolve", PCHJMGCoarseSolves,
-                             (PetscEnum)coarse, (PetscEnum *)&coarse, &flg));
-  if (flg) PetscCall(PCHJMGSetCoarseSolve(pc, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
