@@ -501,6 +501,8 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
+/* PETSc's own measurement of GPU time is on, and waits for each kernel */
+PETSC_INTERN PetscBool HJMGIsTimed(void);
 /* hjmgsetup.c. Set-up, of what is here or of what does it in the PC's place */
 PETSC_INTERN PetscErrorCode HJMGSetUp(PC);
 /* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since

@@ -73,8 +73,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's own measurement of GPU time waits for each kernel */
-static PetscBool HJMGIsTimed(void)
+PetscBool HJMGIsTimed(void)
 {
 #if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
   return PetscLogGpuTimeFlag;

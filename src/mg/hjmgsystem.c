@@ -4,7 +4,7 @@
    products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Where the matrix lies on a GPU, so do
    the levels of the cycle, and set-up is the CPU's. Decides how far a grid is coarsened, where its levels are, and what is refused.
 */
-#include "hjmg.h"
+#include "hjmgsystem.h"
 
 /* Grids of so many unknowns or fewer are solved by a factorisation, by the number of directions that have more than one point */
 static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
@@ -28,7 +28,8 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       device; /* the cycle is done on a GPU */
+  PetscBool       device; /* the cycle is done on a GPU, */
+  HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
   PetscBool       swept;  /* the coarsest grid is */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
@@ -41,8 +42,11 @@ PetscInt HJMGSystemLevels(HJMGSystem s)
 
 PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
   PetscFunctionBegin;
-  PetscCall(PCApply(((PC_HJMG *)pc->data)->system->pc, b, x));
+  if (s->cycle && !s->pc->failedreason) PetscCall(HJMGSystemCycleApply(s->cycle, b, x));
+  else PetscCall(PCApply(s->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,6 +89,9 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
                                    s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU, set-up on the CPU" : "",
                                    HJACOBI_VERSION_STRING));
+  if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
+  else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
                                    s->level[0].rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
@@ -435,6 +442,7 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
 
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSystemCycleDestroy(&s->cycle));
   PetscCall(PCDestroy(&s->pc));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
     PetscCall(DMDestroy(&level->da));
@@ -462,6 +470,32 @@ static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
   if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(*da, &dof));
   if (dof == 1) *da = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank with a GPU PCMG's cycle is done here, and recorded */
+static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
+{
+  const PC_HJMG      *mg = (const PC_HJMG *)pc->data;
+  Mat                 A[HJ_MG_MAX_LEVELS], P[HJ_MG_MAX_LEVELS];
+  const HJBackendOps *ops;
+  const char         *why;
+  PetscMPIInt         size;
+  PetscInt            dof;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (!s->device || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < s->nlevels; l++) {
+    A[l] = s->level[l].A;
+    P[l] = NULL;
+    if (s->level[l].P) PetscCall(MatMAIJGetAIJ(s->level[l].P, &P[l]));
+  }
+  PetscCall(DMDAGetDof(s->level[0].da, &dof));
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
+  PetscCall(HJMGSystemCycleDestroy(&s->cycle));
+  PetscCall(HJMGSystemCycleCreate(ops, s->pc, dof, s->nlevels, A, P, &s->cycle));
+  if (s->cycle) PetscCall(HJMGSystemCycleForget(s->cycle, mg->graph ? NULL : "asked for"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -494,5 +528,6 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   PetscCall(HJMGSystemScalePivots(mg->system));
   PetscCall(PCSetUp(mg->system->pc));
   pc->failedreason = mg->system->pc->failedreason;
+  PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

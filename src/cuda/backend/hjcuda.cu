@@ -743,6 +743,7 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
+  .multiply_points                = HJMultiplyPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
 #endif
