@@ -501,6 +501,7 @@ static PetscErrorCode Compare(const Fuzz *f, const Result first[2], const Result
     if (same && first[i].reason > 0 && (f->ksp[0] != 'b' || first[i].its < 20) && PetscAbsInt(first[i].its - second[i].its) > few)
       same = PETSC_FALSE;
     if (i && f->reuse) break; /* the smoother of a stencil matrix has its new values all the same */
+    if (f->ksp[0] == 'b' && PetscMax(first[i].its, second[i].its) >= 100) continue; /* such a BiCGStab follows rounding */
     if (same || (!f->alike && first[i].code == second[i].code)) continue;
     PetscCall(Report(DIFFERENT, &first[i], NULL));
     PetscCall(Report(DIFFERENT, &second[i], NULL));
