@@ -262,6 +262,10 @@
 /* Points with several unknowns: threads of a block; of a block in 3D, planes. Not measured */
 #define HJ_SYSTEM_THREADS 256
 #define HJ_SYSTEM_PLANES  2
+/* ... one row in a plane, tiles with their margin: points in x, bytes of shared memory, subiterations at most. Not measured */
+#define HJ_SYSTEM_TILE_WIDTH 64
+#define HJ_SYSTEM_TILE_BYTES ((size_t)112 << 10)
+#define HJ_SYSTEM_TILE_COUNT 4
 /* Residual and restriction in one: fine points from which on blocks march, both timed (906d187) */
 #define HJ_RESTRICT_MANY 100000
 /* Threads of a block that does tiles, and of one that marches (85184b9; not kept) */
