@@ -619,7 +619,7 @@ static void HJMGSetOperations(PC pc, PetscBool made)
 
   pc->ops->apply           = order ? PCApply_HJMGOrder : system ? PCApply_HJMGSystem : PCApply_HJMG;
   pc->ops->applytranspose  = order ? PCApplyTranspose_HJMGOrder : system ? PCApplyTranspose_HJMGSystem : PCApplyTranspose_HJMG;
-  pc->ops->applyrichardson = order || system ? NULL : PCApplyRichardson_HJMG;
+  pc->ops->applyrichardson = PCApplyRichardson_HJMG; /* a KSP asks whether it is there before set-up tells of levels elsewhere */
   pc->ops->view            = order ? PCView_HJMGOrder : system ? PCView_HJMGSystem : PCView_HJMG;
 }
 

@@ -103,7 +103,7 @@ static PetscErrorCode HJMGSolve(PC pc, const HJIterates *how, Vec b, Vec x, Pets
     if (residual) PetscCall(VecNorm(mg->residual, NORM_2, &norm));
     if (residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (residual && (ksp->reason || *it == its)) break;
-    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
+    PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));
     if (how->removed) PetscCall(MatNullSpaceRemove(how->removed, mg->correction));
     if (!residual) PetscCall(VecNorm(mg->correction, NORM_2, &norm));
     if (!residual) PetscCall(HJMGTest(ksp, *it, norm));
@@ -335,13 +335,13 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
-    if (same || (zero && !i)) {
-      PetscCall(HJMGRun(pc, zero && !i ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x));
-      continue;
+    if (zero && !i) PetscCall((*pc->ops->apply)(pc, b, x));
+    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, b, x));
+    else {
+      PetscCall(MatResidual(pc->mat, b, x, mg->residual));
+      PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));
+      PetscCall(VecAXPY(x, 1.0, mg->correction));
     }
-    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
-    PetscCall(VecAXPY(x, 1.0, mg->correction));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -375,19 +375,21 @@ PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
 PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
                               PCRichardsonConvergedReason *reason)
 {
-  PC_HJMG        *mg       = (PC_HJMG *)pc->data;
-  const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
-  const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  PC_HJMG        *mg        = (PC_HJMG *)pc->data;
+  const PetscBool tested    = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
+  const PetscBool residual  = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  const PetscBool elsewhere = (PetscBool)(mg->order || mg->system); /* are the levels */
   PetscBool       rotated, same, needs;
   PetscInt        without;
 
   PetscFunctionBegin;
-  PetscCall(HJMGFollow(pc));
+  if (!elsewhere) PetscCall(HJMGFollow(pc));
   if (HJHasFailed(&mg->failure)) {
     PetscCall(HJFailureApplyRichardson(x, outits, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGIsSystem(pc, &same));
+  same = PETSC_FALSE;
+  if (!elsewhere) PetscCall(HJMGIsSystem(pc, &same));
   without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
   same    = (PetscBool)(same && !HJMGIsSingle(mg)); /* those in single precision start from zero */
