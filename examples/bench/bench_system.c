@@ -60,7 +60,8 @@ static PetscErrorCode FullFill(DM da, Mat A)
 
           if (o) q[(o - 1) / 2] += o % 2 ? -1 : 1;
           if (q[0] < 0 || q[0] >= N[0] || q[1] < 0 || q[1] >= N[1] || q[2] < 0 || q[2] >= N[2]) continue;
-          for (PetscInt e = 0; e < dof * dof; e++) v[e] = (o || e % (dof + 1) ? 0.0 : 20.0) - 1.0 / (1 + (p[0] + 3 * p[1] + e + o) % 7);
+          for (PetscInt e = 0; e < dof * dof; e++)
+            v[e] = (o || e % (dof + 1) ? 0.0 : 20.0) - 1.0 / (2 + PetscSinReal(p[0] + 0.3 * p[1] + 0.7 * p[2] + e + o));
           PetscCall(MatSetValuesBlockedStencil(A, 1, &row, 1, &(MatStencil){.i = q[0], .j = q[1], .k = q[2]}, v, INSERT_VALUES));
         }
       }
