@@ -80,7 +80,7 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
 }
 
 template <int DOF, bool SCALED, typename BLOCKS>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS)
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   HJSystemSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ BLOCKS blocks)
 {
   const HJDBox &w = p.s.write;
