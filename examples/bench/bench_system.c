@@ -33,14 +33,15 @@ typedef struct {
   PetscBool      box, elastic, fills, one_row; /* fills: components meet at the point alone */
 } Case;
 
-static const Case cases[] = {{"grayscott2d", 2, {256, 1024}, 2, DM_BOUNDARY_PERIODIC, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-                             {"full2d2", 2, {257, 1025}, 2, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"row2d2", 2, {257, 2049}, 2, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-                             {"row3d3", 3, {33, 129}, 3, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-                             {"full2d4", 2, {129, 1025}, 4, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"full3d3", 3, {33, 97}, 3, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"elasticity2d", 2, {257, 1025}, 2, DM_BOUNDARY_NONE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
-                             {"elasticity3d", 3, {17, 97}, 3, DM_BOUNDARY_NONE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE}};
+static const Case cases[] =
+  {{.name = "grayscott2d", .dim = 2, .n = {256, 1024}, .dof = 2, .boundary = DM_BOUNDARY_PERIODIC, .fills = PETSC_TRUE},
+   {.name = "full2d2", .dim = 2, .n = {257, 1025}, .dof = 2},
+   {.name = "row2d2", .dim = 2, .n = {257, 2049}, .dof = 2, .one_row = PETSC_TRUE},
+   {.name = "row3d3", .dim = 3, .n = {33, 129}, .dof = 3, .one_row = PETSC_TRUE},
+   {.name = "full2d4", .dim = 2, .n = {129, 1025}, .dof = 4},
+   {.name = "full3d3", .dim = 3, .n = {33, 97}, .dof = 3},
+   {.name = "elasticity2d", .dim = 2, .n = {257, 1025}, .dof = 2, .box = PETSC_TRUE, .elastic = PETSC_TRUE},
+   {.name = "elasticity3d", .dim = 3, .n = {17, 97}, .dof = 3, .box = PETSC_TRUE, .elastic = PETSC_TRUE}};
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
 /* Blocks without zeros, dominant, the same or another one at each point */

@@ -259,8 +259,8 @@
 #define HJ_PRODUCT_BLOCKS_ARRAYS     3
 #define HJ_PRODUCT_BLOCKS_ROW        5
 #define HJ_PRODUCT_BLOCKS            4
-/* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep on a multiprocessor, and unknowns. Products of arrays
-   have 0.81 to 0.88 of the rate of a copy on an H100 (ebdbd3c); the last not measured */
+/* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep on a multiprocessor, and unknowns.
+   Products of arrays have 0.81 to 0.88 of the rate of a copy on an H100 (ebdbd3c); the last not measured */
 #define HJ_SYSTEM_THREADS 256
 #define HJ_SYSTEM_PLANES  2
 #define HJ_SYSTEM_BLOCKS  7
