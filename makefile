@@ -38,7 +38,13 @@ ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
 # What cycles need of the host is built again for single precision (src/core/hjcore.h)
 HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer
-OBJ          := $(CUDA_OBJ) $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
+# And of GPU code; where it calls itself it finds its own, and its table alone is seen from outside
+CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \
+  kernels/operator/hjproduct.cu kernels/setup/hjinterpolation.cu backend/hjcuda.cu backend/hjtable.cu)
+CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu,$(CUDA_TWICE)))
+CUDA_SINGLE  := $(CUDA_TWICE:src/%.cu=$(BUILD)/single/%.cu.o)
+OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) \
+  $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
   $(HOST_TWICE:%=$(BUILD)/host/single/%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
@@ -124,6 +130,16 @@ $(BUILD)/%.cu.o: src/%.cu $(BUILD)/flags
 	$(call say,NVCC,$(<:src/%=%))
 	$(Q)$(NVCC) $(NVCCFLAGS) $(GENCODE) -Xcompiler -fPIC,-fvisibility=hidden $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
 
+$(BUILD)/single/%.cu.o: src/%.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,NVCC,$(<:src/%=%) (single))
+	$(Q)$(NVCC) $(NVCCFLAGS) $(GENCODE) -DHJ_FLOAT -Xcompiler -fPIC,-fvisibility=hidden $(NVCC_CPPFLAGS) $(DEPS) -c $< -o $@
+
+$(BUILD)/cuda/single.o: $(CUDA_SINGLE)
+	@mkdir -p $(@D)
+	$(call say,LD,$(@:$(BUILD)/%=%))
+	$(Q)ld -r --force-group-allocation -o $@.tmp $^ && objcopy --keep-global-symbol=HJBackendCUDASingle $@.tmp $@ && rm $@.tmp
+
 # Tests compile in half the time at -O1, and but for these they compute little themselves
 TEST_CFLAGS = $(patsubst -O%,-O1,$(CFLAGS))
 $(addprefix $(BUILD)/tests/test_,fidelity restrict sweep periodic tiles): TEST_CFLAGS = $(CFLAGS)
@@ -142,7 +158,7 @@ $(BUILD)/examples/membrane: private EXAMPLE_LIBS = $(SLEPC_LIBS) -Wl,-rpath,$(sh
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
-$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin interpolation mpi mat mg slab): $(BUILD)/%: %.c $(OBJ)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin interpolation mpi mat mg slab system): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)
@@ -263,7 +279,7 @@ clean:
 	rm -rf $(BUILD) $(LIB)
 
 # Of this build alone: another one below $(BUILD) may be under way
--include $(wildcard $(addsuffix .d,$(OBJ) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
+-include $(wildcard $(addsuffix .d,$(OBJ) $(CUDA_SINGLE) $(TESTS) $(PROGRAMS) $(PAPER_CU)))
 .PHONY: all help check check-build check-long demo demo-run bench bench-cpu bench-gpu bench-mat bench-mg bench-mpi bench-slab paper docs lint install uninstall \
   dist release-check clean always
 .SECONDARY:

@@ -5,7 +5,7 @@
 */
 #pragma once
 
-#include "hjproblem.h"
+#include <petscdmda.h>
 
 /* Stiffness of a cube element of side 1, Young's modulus 1: [8 dim][8 dim], corners x fastest; two Gauss points a direction */
 static inline PETSC_UNUSED void ElasticityElement(PetscInt dim, PetscReal nu, PetscScalar *ke)

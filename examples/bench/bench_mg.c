@@ -5,6 +5,7 @@ static char help[] = "PCHJMG, the whole multigrid by -pc_type hjmg: solves to 1e
                        comma-separated; run in this order\n\
   -scale <1>           spacings of all grids are so many times as wide (default on a CPU: 4)\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case, -scale as it is\n\
+  -precisions <auto>   single,double: every solver with each of these, one after the other\n\
   -peer <1>            0: without PCMG, PCGAMG and hypre, which are measured on a CPU alone\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
   -repetitions <10>\n\
@@ -29,6 +30,8 @@ Options of PCHJMG are read without a prefix. GPU: add -dm_vec_type cuda\n";
 typedef struct {
   PetscInt  repetitions, scale, n[4];
   PetscBool peer;
+  char     *precision[2]; /* of hjmg's cycles, each solver with each */
+  PetscInt  nprecisions;
   Machine   machine;
   Output    out;
 } Bench;
@@ -171,22 +174,37 @@ typedef struct {
   PetscInt  its;
 } Bar;
 
-/* By hjmg */
-static PetscErrorCode RunSolve(Bench *b, const char *name, const Grid *g, Mat A, KSPType type, const char what[], Bar bar, Solved *s)
+/* By hjmg. precision NULL: as options say */
+static PetscErrorCode RunSolveIn(Bench *b, const char *name, const Grid *g, Mat A, KSPType type, const char what[], Bar bar,
+                                 const char precision[], Solved *s)
 {
-  char text[64];
-  KSP  ksp;
-  Row  r = {.what = text, .unit = bar.its ? "its" : "ms"};
+  char      text[64];
+  KSP       ksp;
+  PC        pc;
+  PetscBool single;
+  Row       r = {.what = text, .unit = bar.its ? "its" : "ms"};
 
   PetscFunctionBegin;
   PetscCall(SolverCreate(A, type, PCHJMG, NULL, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscStrcmp(precision, "single", &single));
+  if (precision) PetscCall(PCHJMGSetPrecision(pc, single ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE));
   PetscCall(SolverTime(b, name, g, ksp, s));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s", what, type[0] == 'c' ? "CG" : "the solver"));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s%s%s", what, type[0] == 'c' ? "CG" : "the solver", precision ? ", " : "",
+                          precision ? precision : ""));
   r.its = s->its;
   r.bar = bar.its ? bar.its : b->machine.cuda && b->scale == 1 ? bar.ms : 0;
   if (s->good) r.value = bar.its ? s->its : 1e3 * Median(&s->t);
   PetscCall(Report(b, name, g, &s->t, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunSolve(Bench *b, const char *name, const Grid *g, Mat A, KSPType type, const char what[], Bar bar, Solved *s)
+{
+  PetscFunctionBegin;
+  if (!b->nprecisions) PetscCall(RunSolveIn(b, name, g, A, type, what, bar, NULL, s));
+  for (PetscInt i = 0; i < b->nprecisions; i++) PetscCall(RunSolveIn(b, name, g, A, type, what, bar, b->precision[i], s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -673,6 +691,8 @@ static const struct {
 
 static PetscErrorCode ReadOptions(Bench *b)
 {
+  PetscBool given;
+
   PetscFunctionBegin;
   PetscCall(GetRepetitions(&b->repetitions));
   PetscCall(MachineOpen(&b->machine));
@@ -683,6 +703,9 @@ static PetscErrorCode ReadOptions(Bench *b)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b->n[3], NULL));
   if (b->n[2] || b->n[3]) b->scale = PetscMax(b->scale, 2); /* the bars are those of other sizes */
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-peer", &b->peer, NULL));
+  b->nprecisions = PETSC_STATIC_ARRAY_LENGTH(b->precision);
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", b->precision, &b->nprecisions, &given));
+  if (!given) b->nprecisions = 0;
   PetscCall(OutputOpen("case,dim,n,what,repetitions,iterations,median_s,spread,value,unit,bar,reached", &b->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -704,6 +727,7 @@ int main(int argc, char **argv)
     if (wanted[c]) PetscCall(cases[c].run(&b, names[c], cases[c].dim, cases[c].n));
   }
   PetscCall(MachineClose(&b.machine));
+  for (PetscInt i = 0; i < b.nprecisions; i++) PetscCall(PetscFree(b.precision[i]));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, b.out.csv));
   PetscCall(PetscFinalize());
   return 0;

@@ -52,15 +52,6 @@ static int HJSystemRowAlone(const HJCoefficients *a, PetscInt c, PetscInt n, Pet
   return -1;
 }
 
-/* The place of a slot's column in a row of AIJ */
-static inline PetscInt HJSystemColumn(const HJCoefficients *a, PetscInt slot)
-{
-  PetscInt off[3];
-
-  HJSlotOffset(a, slot, off);
-  return ((off[2] * 3 + off[1]) * 3 + off[0]) * a->dof + a->entry[slot].column;
-}
-
 static void HJSystemProductSetRow(HJSystemProduct *s, PetscInt c, PetscInt first)
 {
   const HJCoefficients *a     = s->p->a;
@@ -70,13 +61,14 @@ static void HJSystemProductSetRow(HJSystemProduct *s, PetscInt c, PetscInt first
   s->row[c] = (HJSystemRow){.first = first, .n = n, .alone = HJSystemRowAlone(a, c, n, order)};
   if (s->row[c].alone >= 0) return;
   n = 0;
-  for (PetscInt slot = 0; slot < a->nslots; slot++) {
-    const PetscInt column = HJSystemColumn(a, slot);
-    PetscInt       q      = n;
+  for (int place = 0; place < HJ_MAX_SLOTS; place++) {
+    const PetscInt offset = HJSlotAt(a, (PetscInt[3]){place % 3 - 1, place / 3 % 3 - 1, place / 9 - 1});
 
-    if (a->entry[slot].row != c) continue;
-    for (n++; q > 0 && HJSystemColumn(a, order[q - 1]) > column; q--) order[q] = order[q - 1];
-    order[q] = slot;
+    for (PetscInt column = 0; column < a->dof && offset >= 0; column++) {
+      const PetscInt slot = HJSlotOfEntry(a, offset, c, column);
+
+      if (slot >= 0) order[n++] = slot;
+    }
   }
 }
 

@@ -359,7 +359,7 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
     PetscCall(PCSetOperators(g->pc, g->A, g->A));
     g->pc->setupcalled = PETSC_FALSE;
     code               = PCSetUp(g->pc);
-    if (!code) PetscCall(PCHJMGGetLevels(g->pc, &g->levels));
+    if (!code) g->levels = HJMGCountLevels((const PC_HJMG *)g->pc->data);
     if (!code) PetscCall(PCGetFailedReason(g->pc, &failed));
     answer[0] = (int)code;
     answer[1] = (int)g->levels;
@@ -407,7 +407,8 @@ PetscErrorCode HJMGGatherApply(HJMGGather g, HJMGKind kind, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
-  if (g->member) PetscCall(kind == HJ_MG_TRANSPOSED ? PCApplyTranspose_HJMG(g->pc, g->b, g->x) : HJMGRun(g->pc, kind, g->b, g->x));
+  if (g->member && kind == HJ_MG_TRANSPOSED) PetscCall((*g->pc->ops->applytranspose)(g->pc, g->b, g->x));
+  else if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->run)(g->pc, kind, g->b, g->x));
   PetscCall(HJMGGatherUp(g, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -417,7 +418,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
-  if (g->member) PetscCall(HJMGSolveRotated(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, NULL, it));
+  if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->solve)(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, NULL, it));
   else {
     for (*it = 0;; ++*it) {
       PetscCall(HJMGTestResidual(NULL, ksp, *it, NULL, NULL, NULL));
@@ -440,27 +441,27 @@ PetscErrorCode HJMGGatherNotRecorded(const HJMGGather g, MPI_Comm comm, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscInt HJMGGatherLevels(const HJMGGather g)
+PetscInt HJMGCountLevels(const PC_HJMG *mg)
 {
-  return g->levels;
+  return mg->nlevels + (mg->gather ? mg->gather->levels - 1 : 0);
 }
 
-PetscErrorCode HJMGGatherBytes(const HJMGGather g, PetscReal *bytes)
+PetscErrorCode HJMGGatherGetBelow(const HJMGGather g, const PC_HJMG **below, PetscReal *bytes)
 {
-  MatInfo   info;
-  PetscReal below;
-  PetscInt  n;
+  MatInfo  info;
+  PetscInt n;
 
   PetscFunctionBegin;
+  *below = g->member ? (const PC_HJMG *)g->pc->data : NULL;
+  *bytes = 0;
   if (!g->member) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
   PetscCall(VecGetLocalSize(g->b, &n));
-  PetscCall(HJMGBytes((const PC_HJMG *)g->pc->data, &below));
-  *bytes += below + info.memory + 2.0 * n * sizeof(PetscScalar);
+  *bytes = info.memory + 2.0 * n * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGGatherView(const HJMGGather g, PetscViewer viewer)
+PetscErrorCode HJMGGatherView(const HJMGGather g, PetscErrorCode (*view)(const PC_HJMG *, PetscViewer), PetscViewer viewer)
 {
   const PetscInt n = g->nranks[0] * g->nranks[1] * g->nranks[2];
   PetscViewer    subviewer;
@@ -468,7 +469,7 @@ PetscErrorCode HJMGGatherView(const HJMGGather g, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "gathered on %" PetscInt_FMT " rank%s:\n", n, n == 1 ? "" : "s"));
   PetscCall(PetscViewerGetSubViewer(viewer, g->comm, &subviewer));
-  if (g->member) PetscCall(HJMGViewLevels((const PC_HJMG *)g->pc->data, subviewer));
+  if (g->member) PetscCall((*view)((const PC_HJMG *)g->pc->data, subviewer));
   PetscCall(PetscViewerRestoreSubViewer(viewer, g->comm, &subviewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -248,8 +248,7 @@ PetscErrorCode HJMGInsideDestroy(HJMGInside *inp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether any known point's unknown is not yet what it will be; x NULL: zeros. Collective */
-static PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs)
+PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs)
 {
   PetscReal norm;
 
@@ -298,29 +297,6 @@ PetscErrorCode HJMGInsideLeave(PC pc, PetscBool transposed, Vec b, Vec x)
   PetscCall(HJMGInsideSolveKnown(in, b, minus ? in->whole[1] : NULL));
   PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_SCATTER, x, in->value[0]));
   PetscCall(HJMGInsideMove(in, HJ_INSIDE_SCATTER, x, in->x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The norm before the first cycle is that of the whole residual, which has the known rows' part; from then on there is none */
-PetscErrorCode HJMGInsideSolve(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
-{
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool differs;
-  PetscReal norm;
-  Vec       inner_b, inner_x;
-
-  PetscFunctionBegin;
-  PetscCall(HJMGInsideDiffers(mg->inside, b, zero ? NULL : x, &differs));
-  if (differs && zero) PetscCall(VecNorm(b, NORM_2, &norm));
-  else if (differs) {
-    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    PetscCall(VecNorm(mg->residual, NORM_2, &norm));
-  }
-  PetscCall(HJMGInsideEnter(pc, PETSC_FALSE, zero, b, x, &inner_b, &inner_x));
-  PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, inner_b, inner_x, its, zero, differs ? &norm : NULL, it));
-  if (*it) PetscCall(HJMGInsideLeave(pc, PETSC_FALSE, b, x));
-  else if (zero) PetscCall(VecSet(x, 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,8 +4,6 @@
 */
 #include "hjmg.h"
 
-PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
-
 const char *const PCHJMGTransfers[] = {"auto", "bilinear", "operator", "PCHJMGTransfer", "PC_HJMG_TRANSFER_", NULL};
 
 static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt n, const PetscInt k[])
@@ -117,18 +115,13 @@ static PetscErrorCode PCHJMGSetLevels_HJMG(PC pc, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscInt HJMGCountLevels(const PC_HJMG *mg)
-{
-  return mg->nlevels + (mg->gather ? HJMGGatherLevels(mg->gather) - 1 : 0);
-}
-
 static PetscErrorCode PCHJMGGetLevels_HJMG(PC pc, PetscInt *n)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   if (mg->order) {
-    PetscCall(HJMGOrderGetLevels(mg->order, n));
+    PetscCall(PCHJMGGetLevels(HJMGOrderPC(mg->order), n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   *n = mg->system ? HJMGSystemLevels(mg->system) : mg->nlevels ? HJMGCountLevels(mg) : mg->max_levels;
@@ -474,7 +467,8 @@ static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
+/* Lines that tell of each level, and of why the last is the coarsest */
+static PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
 {
   const PetscInt last = mg->nlevels - 1;
 
@@ -486,7 +480,7 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
     PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
   if (mg->gather) {
-    PetscCall(HJMGGatherView(mg->gather, viewer));
+    PetscCall(HJMGGatherView(mg->gather, HJMGViewLevels, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
@@ -500,6 +494,58 @@ PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
                                    : mg->level[last].skew > HJ_MG_SKEW ? "leave a hundredth of the error, the diagonal dominates"
                                                                        : "leave a hundredth of the error (chebyshev)",
                                    mg->constants ? ", constants are removed" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients that the sweeps have of their own, beside those of the matrix */
+static PetscReal HJMGStencilBytes(const HJStencil *st)
+{
+  const PetscReal points = (PetscReal)HJBoxSize(&st->box);
+  PetscReal       bytes  = st->index ? points : 0;
+
+  for (PetscInt o = 1; o < st->nslots; o++)
+    if (st->value[o] && !st->in_place) bytes += points * sizeof(PetscScalar);
+  if (st->dinv) bytes += points * sizeof(PetscScalar);
+  return bytes;
+}
+
+/* Of all levels on this rank: matrices, coefficients of sweeps, and vectors, without the matrix of the PC */
+static PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
+{
+  const PC_HJMG *next = NULL;
+  PetscReal      below;
+
+  PetscFunctionBegin;
+  *bytes = 0;
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+    const PetscReal points = (PetscReal)HJBoxSize(&level->op->grid.owned);
+    MatInfo         info;
+
+    if (level->A && (level > mg->level || mg->converted)) {
+      PetscCall(MatGetInfo(level->A, MAT_LOCAL, &info));
+      *bytes += info.memory;
+    }
+    if (level->P) {
+      PetscCall(MatGetInfo(level->P, MAT_LOCAL, &info));
+      *bytes += info.memory;
+    }
+    if (level->restriction && level->restriction->residual) *bytes += points * sizeof(PetscScalar);
+    if (level->At) {
+      PetscCall(MatGetInfo(level->At, MAT_LOCAL, &info));
+      *bytes += info.memory + HJMGStencilBytes(level->opt->stencil);
+    }
+    *bytes += HJMGStencilBytes(level->op->stencil);
+    *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b && !level->borrows) + (level->r != NULL));
+    *bytes += HJMGLinesBytes(level->lines);
+    if (level->residual) *bytes += points * sizeof(PetscScalar);
+  }
+  *bytes += HJMGSingleBytes(mg);
+  if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);
+  if (!mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGGatherGetBelow(mg->gather, &next, &below));
+  *bytes += below;
+  if (next) PetscCall(HJMGBytes(next, &below));
+  if (next) *bytes += below;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -565,21 +611,25 @@ static PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void HJMGSetOperations(PC pc)
+/* Those of a PC that has levels of its own, or, made, of what does what it does in its place */
+static void HJMGSetOperations(PC pc, PetscBool made)
 {
-  pc->ops->apply           = PCApply_HJMG;
-  pc->ops->applytranspose  = PCApplyTranspose_HJMG;
-  pc->ops->applyrichardson = PCApplyRichardson_HJMG;
-  pc->ops->view            = PCView_HJMG;
+  const PC_HJMG  *mg    = (const PC_HJMG *)pc->data;
+  const PetscBool order = (PetscBool)(made && mg->order), system = (PetscBool)(made && mg->system);
+
+  pc->ops->apply           = order ? PCApply_HJMGOrder : system ? PCApply_HJMGSystem : PCApply_HJMG;
+  pc->ops->applytranspose  = order ? PCApplyTranspose_HJMGOrder : system ? PCApplyTranspose_HJMGSystem : PCApplyTranspose_HJMG;
+  pc->ops->applyrichardson = PCApplyRichardson_HJMG; /* a KSP asks whether it is there before set-up tells of levels elsewhere */
+  pc->ops->view            = order ? PCView_HJMGOrder : system ? PCView_HJMGSystem : PCView_HJMG;
 }
 
-void HJMGSetOperationsOf(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErrorCode (*transposed)(PC, Vec, Vec),
-                         PetscErrorCode (*view)(PC, PetscViewer))
+static PetscErrorCode PCSetUp_HJMG(PC pc)
 {
-  pc->ops->apply           = apply;
-  pc->ops->applytranspose  = transposed;
-  pc->ops->applyrichardson = NULL;
-  pc->ops->view            = view;
+  PetscFunctionBegin;
+  HJMGSetOperations(pc, PETSC_FALSE);
+  PetscCall(HJMGSetUp(pc));
+  HJMGSetOperations(pc, PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
@@ -608,6 +658,7 @@ static PetscErrorCode PCReset_HJMG(PC pc)
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
+  HJMGSetOperations(pc, PETSC_FALSE);
   PetscCall(HJMGOrderDestroy(pc));
   PetscCall(HJMGSystemDestroy(pc));
   PetscCall(HJMGDestroyGrids(mg));
@@ -654,12 +705,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`. `-ksp_view` shows all grids, what was found of them, and their
    memory; `-info` says what was decided.
 
-   Where a point has several unknowns the matrix is a `MATHJSTENCIL`, AIJ or BAIJ, and the cycle is done on the CPU. `PCMG` runs it, on
-   grids that are coarsened as those of one unknown; a direction is as strong as in the component that is coupled least in it. Each
-   component is interpolated bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4), and the
-   coarsest grid is factored. The prefix of these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of
-   levels and of the coarsest grid apply as well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an
-   error: use `PCFIELDSPLIT` with one `PCHJMG` a field.
+   Where a point has several unknowns the matrix is a `MATHJSTENCIL`, AIJ or BAIJ. `PCMG` runs the cycle, on grids that are coarsened as
+   those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated
+   bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4), and the coarsest grid is factored.
+   Where such a matrix of up to 8 unknowns a point lies on a GPU the cycle is done there, and set-up on the CPU. The prefix of these parts
+   is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and of the coarsest grid apply as well. A row
+   that is coupled to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT` with one `PCHJMG` a field.
 
    `PCApply()` is one V-cycle. Coarse points are the even ones, counted from 0, or on the CPU the odd ones where a direction has an even
    number of points and its first point is nearer to a wall than its last one, or there is more land. A direction may have any number of
@@ -731,6 +782,8 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->rank_points      = PETSC_DECIDE;
   mg->graph            = PETSC_TRUE;
   mg->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  mg->run              = HJMGRun;
+  mg->solve            = HJMGSolveRotated;
 
   pc->ops->setup          = PCSetUp_HJMG;
   pc->ops->reset          = PCReset_HJMG;
@@ -738,7 +791,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   pc->ops->presolve       = PCPreSolve_HJMG;
   pc->ops->postsolve      = PCPostSolve_HJMG;
   pc->ops->setfromoptions = PCSetFromOptions_HJMG;
-  HJMGSetOperations(pc);
+  HJMGSetOperations(pc, PETSC_FALSE);
   PetscCall(PCHJMGComposeSetters(pc, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_RICHARDSON, HJMGRichardson));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, HJ_GET_SYSTEM, HJMGGetSystem));

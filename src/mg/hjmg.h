@@ -4,16 +4,15 @@
    operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
    there are, how many sweeps each has, and how the last one is solved; products, kernels and coefficients are decided in other rooms.
 
-   hjgrids.c makes the levels, with the DMDAs of hjdm.c; hjmgsetup.c decides what is made anew; hjsweeps.c says how many sweeps a level has;
-   hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded, hjtranspose.c makes what transposed cycles
-   need, hjmgcycle.c is apply, hjprecision.c runs cycles in single
-   precision, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c
-   events and memory. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by
-   sweeps or an inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then
-   rounding. Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c
-   lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain,
-   hjinside.c leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle
-   PCMG runs.
+   hjgrids.c makes the levels, with the DMDAs of hjdm.c and the operators of hjlevel.c; hjmgsetup.c decides what is made anew; hjsweeps.c
+   says how many sweeps a level has; hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded,
+   hjtranspose.c makes what transposed cycles need, hjmgcycle.c is apply, hjmgnorm.c tests residuals, hjprecision.c runs cycles in single
+   precision, hjlines.c smooths by lines. hjmg.c has options, view and the manual page, hjmgsetters.c setters, hjlevellog.c events.
+   hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an inverse;
+   hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding. Matrices that
+   want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts diagonals that are
+   zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c leaves out boundary
+   rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
 
@@ -148,6 +147,11 @@ typedef enum {
   HJ_MG_START_ZERO,   /* what comes before the first rotated cycle, from zero */
   HJ_MG_START,        /* and from what x holds */
   HJ_MG_TRANSPOSED,   /* the transposed cycle from zero */
+  /* In single precision, see hjprecision.c: a preconditioner's; a solver's first one, x being 0; being what it is; a later one */
+  HJ_MG_SINGLE_APPLY,
+  HJ_MG_SINGLE_ZERO,
+  HJ_MG_SINGLE_FIRST,
+  HJ_MG_SINGLE_NEXT,
   HJ_MG_NKINDS
 } HJMGKind;
 
@@ -278,6 +282,9 @@ typedef struct {
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
   PetscBool   started;      /* cycles of these grids have run on the GPU, see HJMGStart() */
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
+  /* HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
+  PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
+  PetscErrorCode (*solve)(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it);
 } PC_HJMG;
 
 /* Collective. The finest matrix and its DMDA, the coarser grids, interpolations and Galerkin operators; an error where it is no stencil */
@@ -347,16 +354,20 @@ PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
 PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
-PETSC_INTERN PetscErrorCode HJMGOrderGetLevels(HJMGOrder, PetscInt *);
-/* hjmg.c. Sets the operations of a PC that has levels of its own */
-PETSC_INTERN void HJMGSetOperations(PC);
-/* Sets those of a PC that has another one do what it does */
-PETSC_INTERN void HJMGSetOperationsOf(PC, PetscErrorCode (*apply)(PC, Vec, Vec), PetscErrorCode (*transposed)(PC, Vec, Vec),
-                                      PetscErrorCode (*view)(PC, PetscViewer));
+PETSC_INTERN PC             HJMGOrderPC(HJMGOrder);
+/* What a PC does that has one of these */
+PETSC_INTERN PetscErrorCode PCApply_HJMGOrder(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGOrder(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
+/* hjlevel.c. The points of a level, on all ranks */
+PETSC_INTERN PetscReal HJMGPoints(const HJMGLevel *);
 /* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);
 /* Collective. The error where the matrix is no stencil: why it is none, and what to use instead */
@@ -364,17 +375,18 @@ PETSC_INTERN PetscErrorCode HJMGRefuse(PC, const char why[]);
 /* Collective. Makes the operator that smooths with a matrix, in the memory in which the finest matrix is. An error that says why where the
    matrix is no stencil */
 PETSC_INTERN PetscErrorCode HJMGMakeOperator(PC, Mat A, DM, HJOperator **);
-/* Destroys what transposed cycles need, which is made again when one is asked for */
+/* NULL and a reason in its place */
+PETSC_INTERN PetscErrorCode HJMGTryOperator(PC, Mat A, DM, HJOperator **, char why[], size_t);
+/* hjtranspose.c. Makes what transposed cycles need, where it is not there, or destroys it */
+PETSC_INTERN PetscErrorCode HJMGSetUpTranspose(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyTranspose(PC_HJMG *);
-/* Prints the lines of a view that tell of each level, and of why the last is the coarsest */
-PETSC_INTERN PetscErrorCode HJMGViewLevels(const PC_HJMG *, PetscViewer);
+/* The inverse of the coarsest grid, transposed, by way of the host; to may be where it lies */
+PETSC_INTERN PetscErrorCode HJMGTransposeInverse(const PC_HJMG *, PetscScalar *to);
 
 /* hjlevellog.c. Begins or ends the event of a level's set-up; ends the event of the level that a cycle leaves and begins that of the level
    that it goes to, -1: there is none. Neither does anything without mg->log */
 PETSC_INTERN PetscErrorCode HJMGLogSetUp(const PC_HJMG *, PetscInt l, PetscBool begin);
 PETSC_INTERN PetscErrorCode HJMGLogMove(const PC_HJMG *, PetscInt from, PetscInt to);
-/* Bytes of all levels on this rank: matrices, coefficients of sweeps, and vectors, without the matrix of the PC */
-PETSC_INTERN PetscErrorCode HJMGBytes(const PC_HJMG *, PetscReal *);
 
 /* hjgather.c. Whether the last level goes to fewer ranks, and to how many in each direction, the same on all ranks. It goes where it has
    few points. A level without a coarser grid (coarsest) goes where its ranks are too thin for one, or where one rank can solve it by an
@@ -392,12 +404,13 @@ PETSC_INTERN PetscErrorCode HJMGGatherNotRecorded(const HJMGGather, MPI_Comm, co
 PETSC_INTERN PetscErrorCode HJMGGatherApply(HJMGGather, HJMGKind, Vec b, Vec x);
 /* For a PC whose finest level is handed over: HJMGSolveRotated() on the ranks that have the level. The others take part in its tests */
 PETSC_INTERN PetscErrorCode HJMGGatherSolve(HJMGGather, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
-PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscViewer);
-/* Adds the bytes of this rank on those levels */
-PETSC_INTERN PetscErrorCode HJMGGatherBytes(const HJMGGather, PetscReal *);
+/* view() of those levels, on the ranks that have them */
+PETSC_INTERN PetscErrorCode HJMGGatherView(const HJMGGather, PetscErrorCode (*view)(const PC_HJMG *, PetscViewer), PetscViewer);
+/* What has those levels on this rank, NULL: there are none, and bytes beside them */
+PETSC_INTERN PetscErrorCode HJMGGatherGetBelow(const HJMGGather, const PC_HJMG **, PetscReal *bytes);
 PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
-/* How many levels there are, with the one that was handed over */
-PETSC_INTERN PetscInt HJMGGatherLevels(const HJMGGather);
+/* Levels that there are, with those on fewer ranks */
+PETSC_INTERN PetscInt HJMGCountLevels(const PC_HJMG *);
 
 /* hjsweeps.c. Decides mg->operators and mg->one_sided, by the finest grid */
 PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
@@ -438,6 +451,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+/* The lists of cycles in single precision, of operators of these levels */
+PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 /* Prints how many steps a cycle has, and what sweeps do besides */
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
@@ -456,7 +471,21 @@ PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
 /* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single
    ones */
 PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
-/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated() */
+/* Whether a solver's cycles do not wait for a device: they are launched by HJMGLaunch() for a residual that HJMGSingleBegin() was given,
+   with x and y in turns. The squares of the residual that one leaves are sent to mg->squares */
+PETSC_INTERN PetscBool      HJMGSingleIsLaunched(const PC_HJMG *);
+PETSC_INTERN PetscErrorCode HJMGSingleBegin(PC_HJMG *, Vec r);
+/* Whether both lie in the memory of a device */
+PETSC_INTERN PetscErrorCode HJMGSingleIsHere(Vec b, Vec x, PetscBool *here);
+PETSC_INTERN PetscErrorCode HJMGSingleLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
+/* From now on, until the next set-up, cycles are double */
+PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
+/* Cycles one after the other that do not make the residual smaller, before that */
+#define HJ_MG_SINGLE_PATIENCE 3
+#define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
+#define HJ_MG_SINGLE_STUCK    "the residual did not fall"
+/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated(), but that it goes on after cycle *it; -1:
+   it begins */
 PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
                                             PetscInt *it);
 PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
@@ -466,9 +495,10 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
-/* hjmgsetup.c. The points of a level, on all ranks */
-PETSC_INTERN PetscReal      HJMGPoints(const HJMGLevel *);
-PETSC_INTERN PetscErrorCode PCSetUp_HJMG(PC);
+/* PETSc's own measurement of GPU time is on, and waits for each kernel */
+PETSC_INTERN PetscBool HJMGIsTimed(void);
+/* hjmgsetup.c. Set-up, of what is here or of what does it in the PC's place */
+PETSC_INTERN PetscErrorCode HJMGSetUp(PC);
 /* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since
    set-up, as they may where the preconditioner is used again, the smoother of the finest grid gets them too. Coarse grids do not. Graphs
    are forgotten where arrays have moved */
@@ -477,11 +507,13 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
-/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is laid
-   out for them and what PETSc's vectors make for their sums take several times as long as a solve */
+/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is
+   laid out for them and what PETSc's vectors make for their sums take several times as long as a solve */
 PETSC_INTERN PetscErrorCode HJMGStart(PC);
-/* Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be overwritten. pc:
-   NULL on ranks that have none of it, which the first has */
+/* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
+   overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* Whether such a sum of squares lost no digits. Else the norm is found once more: VecNorm() sums up squares too */
 static inline PetscBool HJMGSquaresAreExact(PetscReal squares)
@@ -493,10 +525,6 @@ PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
 /* Begins the sum of the squares of a vector on the finest grid */
 PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
-/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
-PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
-/* The transposed cycle, where all levels are symmetric */
-PETSC_INTERN PetscErrorCode HJMGRunTurned(PC, Vec b, Vec x);
 /* hjinside.c. Leaves out layers whose rows are a diagonal alone: level 0 is then a copy, on the grid of the points inside. With backends
    that can. Collective, as all that follow */
 PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
@@ -506,15 +534,13 @@ PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
 /* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
 PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);
-/* HJMGSolveRotated() inside, of the KSP that is being solved */
-PETSC_INTERN PetscErrorCode HJMGInsideSolve(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
+/* Whether any known point's unknown is not yet what it will be; x NULL: zeros. Collective */
+PETSC_INTERN PetscErrorCode HJMGInsideDiffers(HJMGInside, Vec b, Vec x, PetscBool *differs);
 PETSC_INTERN PetscErrorCode HJMGInsideView(const PC_HJMG *, PetscViewer);
 /* Of this rank, but for level 0 itself */
 PETSC_INTERN PetscReal HJMGInsideBytes(const HJMGInside);
 /* Whether the solver's products are with a matrix of another type */
-PETSC_INTERN PetscBool HJMGIsCopied(const PC_HJMG *);
-/* Levels that there are, with those on fewer ranks */
-PETSC_INTERN PetscInt       HJMGCountLevels(const PC_HJMG *);
+PETSC_INTERN PetscBool      HJMGIsCopied(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode PCApply_HJMG(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMG(PC, Vec, Vec);
 /* HJGetSystem and HJRichardson of hjkrylov.h */

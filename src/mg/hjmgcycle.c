@@ -5,59 +5,12 @@
 */
 #include "hjmg.h"
 
-PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
-{
-  const HJOperator *op = mg->level[0].op;
-  HJVecArray        a;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, v, &mg->stage, &a));
-  PetscCall(op->ops->multigrid->number_squares(HJBoxSize(&op->grid.owned), a.used, &mg->squares));
-  PetscCall(HJVecClose(&a));
-  PetscCall(op->ops->multigrid->number_send(&mg->squares));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
-{
-  Vec scaled;
-  int exponent;
-
-  PetscFunctionBegin;
-  PetscCall(VecNorm(v, NORM_INFINITY, norm));
-  if (*norm == 0.0 || PetscIsInfOrNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  (void)frexp(*norm, &exponent);
-  exponent = PetscMax(exponent, -1000); /* its inverse is a number too */
-  PetscCall(VecDuplicate(v, &scaled));
-  PetscCall(VecCopy(v, scaled));
-  PetscCall(VecScale(scaled, ldexp(1.0, -exponent)));
-  PetscCall(VecNorm(scaled, NORM_2, norm));
-  PetscCall(VecDestroy(&scaled));
-  *norm = ldexp(*norm, exponent);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Waits for the sum that was begun. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be overwritten */
-static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
-{
-  PC_HJMG    *mg = (PC_HJMG *)pc->data;
-  PetscScalar squares;
-
-  PetscFunctionBegin;
-  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
-  *norm = PetscSqrtReal(PetscRealPart(squares));
-  if (HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
-  PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A cycle of a matrix whose rows are scaled is that of D^-1 A for D^-1 b, and its transpose D^-T times what the cycle makes of b */
 static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
 {
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
+  PetscBool       done       = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (mg->mask) {
@@ -68,7 +21,8 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
     PetscCall(HJMGMultiplyVector(b, mg->scale, mg->scaled));
     b = mg->scaled;
   }
-  PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
+  if (kind == HJ_MG_APPLY && HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
+  if (!done) PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
   if (mg->steps[kind].in_y) PetscCall(VecCopy(mg->level[0].r, x)); /* without smoothing before the correction it may end there */
   if (mg->scale && transposed) {
     PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
@@ -101,13 +55,6 @@ PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGRunTurned(PC pc, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
@@ -117,26 +64,26 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
+PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
 {
-  PetscFunctionBegin;
-  ksp->its   = it;
-  ksp->rnorm = norm;
-  PetscCall(KSPMonitor(ksp, it, norm));
-  PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
-  PetscCall((*ksp->converged)(ksp, it, ksp->rnorm, &ksp->reason, ksp->cnvP));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it, Vec b, Vec x, Vec work)
-{
-  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-  PetscReal      norm = 0;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool turned;
 
   PetscFunctionBegin;
-  if (pc) PetscCall(HJMGNorm(pc, b, x, work, &norm));
-  if (!pc || PetscObjectComm((PetscObject)pc) != comm) PetscCallMPI(MPI_Bcast(&norm, 1, MPIU_REAL, 0, comm));
-  PetscCall(HJMGTest(ksp, it, norm));
+  PetscCall(HJMGFollow(pc));
+  if (HJHasFailed(&mg->failure)) {
+    PetscCall(HJFailureApply(x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
+    PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGSetUpTranspose(pc));
+  turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
+  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
+  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, b, x));
+  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +103,7 @@ static PetscErrorCode HJMGSolve(PC pc, const HJIterates *how, Vec b, Vec x, Pets
     if (residual) PetscCall(VecNorm(mg->residual, NORM_2, &norm));
     if (residual) PetscCall(HJMGTest(ksp, *it, norm));
     if (residual && (ksp->reason || *it == its)) break;
-    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
+    PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));
     if (how->removed) PetscCall(MatNullSpaceRemove(how->removed, mg->correction));
     if (!residual) PetscCall(VecNorm(mg->correction, NORM_2, &norm));
     if (!residual) PetscCall(HJMGTest(ksp, *it, norm));
@@ -232,6 +179,77 @@ static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of the residual of y, whose squares were sent. *good is false where it is no finite number; else x is overwritten if need be */
+static PetscErrorCode HJMGSingleNorm(PC_HJMG *mg, Vec b, Vec x, Vec y, PetscReal *norm, PetscBool *good)
+{
+  PetscScalar squares;
+
+  PetscFunctionBegin;
+  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
+  *norm = PetscSqrtReal(PetscRealPart(squares));
+  *good = (PetscBool)!PetscIsInfOrNanReal(*norm);
+  if (!*good || HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatResidual(mg->level[0].A, b, y, x));
+  PetscCall(HJMGNormOfAnySize(x, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles in single precision that do not wait for a device, but for the norm. *x is the iterate, *y the other vector. It returns where the
+   test stops them, or where double ones are to go on, which is when there is no single precision any more */
+static PetscErrorCode HJMGSingleRotate(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, Vec *vx, Vec *vy,
+                                       PetscInt *it)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscReal norm[HJ_MG_SINGLE_PATIENCE + 1];
+  PetscBool good;
+
+  PetscFunctionBegin;
+  norm[0] = ksp->rnorm;
+  while (mg->single && !ksp->reason && *it < its) {
+    PetscReal now;
+
+    PetscCall(HJMGReplay(pc, *it ? HJ_MG_SINGLE_NEXT : zero ? HJ_MG_SINGLE_ZERO : HJ_MG_SINGLE_FIRST, b, *vx, *vy));
+    PetscCall(HJMGSingleNorm(mg, b, *vx, *vy, &now, &good));
+    if (!good) { /* the iterate before it is there still */
+      if (zero && !*it) PetscCall(VecSet(*vx, 0.0));
+      PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+      break;
+    }
+    HJMGSwapVectorsIf(PETSC_TRUE, vx, vy);
+    PetscCall(HJMGShow(how, *vx, x));
+    PetscCall(HJMGTest(ksp, ++*it, now));
+    norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)] = now;
+    if (!ksp->reason && *it >= HJ_MG_SINGLE_PATIENCE && !(now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
+      PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as HJMGSolveRotated(), by these */
+static PetscErrorCode HJMGSolveSingleRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero,
+                                             const PetscReal *first, PetscInt *it)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  Vec        begun = zero && mg->ended_in_y ? level->r : x, vx = begun, vy = begun == x ? level->r : x;
+
+  PetscFunctionBegin;
+  *it = 0;
+  if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
+  PetscCall(HJMGSingleBegin(mg, zero ? b : level->r));
+  if (first) PetscCall(HJMGTest(ksp, 0, *first));
+  else PetscCall(HJMGTestResidual(pc, ksp, 0, b, zero ? NULL : vx, vy));
+  if (ksp->reason || !its) {
+    if (zero) PetscCall(VecSet(x, 0.0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJMGSingleRotate(pc, ksp, how, b, x, its, zero, &vx, &vy, it));
+  if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
+  if (vx != x) PetscCall(VecCopy(vx, x));
+  if (!ksp->reason && *it < its) PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, PETSC_FALSE, NULL, it));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Rotated cycles: the iterate of cycle it >= 1 is smoothed once more, by what comes before the correction of the next cycle. Its residual,
    which the next cycle restricts, is the one that is tested. So the norm costs no pass of its own, and is that of x
@@ -250,11 +268,20 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscCall(HJMGGatherSolve(mg->gather, ksp, b, x, its, zero, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (HJMGIsSingle(mg)) {
+  *it = 0;
+  if (HJMGSingleIsLaunched(mg)) {
+    PetscBool here;
+
+    PetscCall(HJMGSingleIsHere(b, x, &here));
+    if (here) {
+      PetscCall(HJMGSolveSingleRotated(pc, ksp, how, b, x, its, zero, first, it));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  } else if (HJMGIsSingle(mg)) {
+    *it = -1;
     PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *it = 0;
   if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
   PetscCall(HJMGSquares(mg, zero ? b : level->r));
   if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
@@ -276,6 +303,30 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* HJMGSolveRotated() of the points inside. The norm before the first cycle is that of the whole residual, which has the known rows' part;
+   from then on there is none */
+static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool differs;
+  PetscReal norm;
+  Vec       inner_b, inner_x;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGInsideDiffers(mg->inside, b, zero ? NULL : x, &differs));
+  if (differs && zero) PetscCall(VecNorm(b, NORM_2, &norm));
+  else if (differs) {
+    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
+    PetscCall(VecNorm(mg->residual, NORM_2, &norm));
+  }
+  PetscCall(HJMGInsideEnter(pc, PETSC_FALSE, zero, b, x, &inner_b, &inner_x));
+  PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, inner_b, inner_x, its, zero, differs ? &norm : NULL, it));
+  if (*it) PetscCall(HJMGInsideLeave(pc, PETSC_FALSE, b, x));
+  else if (zero) PetscCall(VecSet(x, 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles, without a test. same: their matrix is the solver's. Else it is a Pmat beside an Amat, or has the values that the matrix had
    before the preconditioner was used again, and each cycle is a correction for the residual of Amat */
 static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt its, PetscBool zero)
@@ -284,13 +335,13 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
-    if (same || (zero && !i)) {
-      PetscCall(HJMGRun(pc, zero && !i ? HJ_MG_APPLY : HJ_MG_ADVANCE, b, x));
-      continue;
+    if (zero && !i) PetscCall((*pc->ops->apply)(pc, b, x));
+    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, b, x));
+    else {
+      PetscCall(MatResidual(pc->mat, b, x, mg->residual));
+      PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));
+      PetscCall(VecAXPY(x, 1.0, mg->correction));
     }
-    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    PetscCall(HJMGRun(pc, HJ_MG_APPLY, mg->residual, mg->correction));
-    PetscCall(VecAXPY(x, 1.0, mg->correction));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -324,19 +375,21 @@ PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
 PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
                               PCRichardsonConvergedReason *reason)
 {
-  PC_HJMG        *mg       = (PC_HJMG *)pc->data;
-  const PetscBool tested   = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
-  const PetscBool residual = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  PC_HJMG        *mg        = (PC_HJMG *)pc->data;
+  const PetscBool tested    = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
+  const PetscBool residual  = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  const PetscBool elsewhere = (PetscBool)(mg->order || mg->system); /* are the levels */
   PetscBool       rotated, same, needs;
   PetscInt        without;
 
   PetscFunctionBegin;
-  PetscCall(HJMGFollow(pc));
+  if (!elsewhere) PetscCall(HJMGFollow(pc));
   if (HJHasFailed(&mg->failure)) {
     PetscCall(HJFailureApplyRichardson(x, outits, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJMGIsSystem(pc, &same));
+  same = PETSC_FALSE;
+  if (!elsewhere) PetscCall(HJMGIsSystem(pc, &same));
   without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
   same    = (PetscBool)(same && !HJMGIsSingle(mg)); /* those in single precision start from zero */
@@ -351,7 +404,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (rotated) {
-    if (mg->inside) PetscCall(HJMGInsideSolve(pc, b, x, its, zero, outits));
+    if (mg->inside) PetscCall(HJMGSolveInside(pc, b, x, its, zero, outits));
     else PetscCall(HJMGSolveRotated(pc, mg->ksp, how, b, x, its, zero, NULL, outits));
   } else {
     if (zero) PetscCall(VecSet(x, 0.0));

@@ -7,6 +7,8 @@
   #include <petsc/private/logimpl.h>
 #endif
 
+PetscLogEvent PCHJMG_Cycle;
+
 /* Up to so many points a cycle as a graph and copies of two vectors take less time than its launches one by one */
 #define HJ_MG_COPIED_POINTS 1000000
 
@@ -71,8 +73,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's own measurement of GPU time waits for each kernel */
-static PetscBool HJMGIsTimed(void)
+PetscBool HJMGIsTimed(void)
 {
 #if PetscDefined(HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
   return PetscLogGpuTimeFlag;
@@ -159,7 +160,7 @@ static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScala
 
 static PetscBool HJMGFromZero(HJMGKind kind)
 {
-  return (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ROTATED_PART);
+  return (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ROTATED_PART || kind == HJ_MG_SINGLE_APPLY);
 }
 
 /* Addresses of b, x and y on the device, and whether all are there. PETSc then knows that x and y are written */
@@ -235,12 +236,9 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
 
 PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
-  PetscBool done = PETSC_FALSE;
-
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  if (kind == HJ_MG_APPLY && HJMGIsSingle((PC_HJMG *)pc->data)) PetscCall(HJMGSingleApply(pc, b, x, &done));
-  if (!done) PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
+  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -438,10 +438,10 @@ static PetscErrorCode PCHJMGGetPrecision_HJMG(PC pc, PCHJMGPrecision *precision)
    that rounds is not: they would stop at a residual that is not there, and have cycles in double, as `PCApplyTranspose()` and whoever calls
    `PCApply()` without a `KSP` have.
 
-   Cycles are double too where the backend has no single precision yet, which is on a GPU, with several unknowns a point, with lines
-   (`PCHJMGSetSmoother()`), on the levels on fewer ranks, where a number is out of the range of single ones, and where the entries of the
-   diagonal of a grid differ by more than 1e7. A solver whose residual does not fall in three cycles goes on in double. `-ksp_view` and
-   `-info` say so.
+   Cycles are double too with several unknowns a point, with lines (`PCHJMGSetSmoother()`), on the levels on fewer ranks, where a number is
+   out of the range of single ones, and where the entries of the diagonal of a grid differ by more than 1e7; on GPUs also between ranks, in
+   periodic directions, and where the finest matrix has not 5 points in 2D or 7 in 3D. A solver whose residual does not fall in three cycles
+   goes on in double. `-ksp_view` and `-info` say so.
 
    `PC_HJMG_PRECISION_AUTO` is double.
 

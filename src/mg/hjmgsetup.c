@@ -5,6 +5,8 @@
 */
 #include "hjmg.h"
 
+PetscLogEvent PCHJMG_SetUp;
+
 /* Grids and operators: kept, filled with new values, or made anew */
 static PetscErrorCode HJMGSetUpGrids(PC pc)
 {
@@ -230,13 +232,6 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscReal HJMGPoints(const HJMGLevel *level)
-{
-  const PetscInt *N = level->op->grid.N;
-
-  return (PetscReal)N[0] * N[1] * N[2];
-}
-
 /* Makes what restricts residuals to the next grid, and finds what sweeps of this one can do of that */
 static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
 {
@@ -332,7 +327,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_HJMG(PC pc)
+PetscErrorCode HJMGSetUp(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  M, N;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices with several unknowns a point: the grids and interpolations are those of one unknown a point, the same for every component, the
-   products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Decides how far a grid is coarsened, and
-   what is refused.
+   products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Where the matrix lies on a GPU, so do
+   the levels of the cycle, and set-up is the CPU's. Decides how far a grid is coarsened, where its levels are, and what is refused.
 */
-#include "hjmg.h"
+#include "hjmgsystem.h"
 
 /* Grids of so many unknowns or fewer are solved by a factorisation, by the number of directions that have more than one point */
 static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
@@ -16,7 +16,10 @@ static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
 
 typedef struct {
   DM           da, points; /* the grid, and the same with one unknown a point */
-  Mat          A, P;       /* P: interpolation from the next coarser grid; NULL on the coarsest */
+  Mat          A;          /* of the cycle */
+  Mat          rows;       /* the same as AIJ, for the Galerkin product; A itself where it is that */
+  Mat          P;          /* interpolation from the next coarser grid, for the Galerkin product; NULL on the coarsest */
+  Mat          Q;          /* the same for the cycle; P itself on the CPU */
   HJCoarsening coarsening;
 } HJMGSystemLevel;
 
@@ -24,8 +27,9 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  Mat             rows;  /* the finest level's A as AIJ, for the Galerkin product; A itself where it is that */
-  PetscBool       swept; /* the coarsest grid is */
+  PetscBool       device; /* the cycle is done on a GPU, */
+  HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
+  PetscBool       swept;  /* the coarsest grid is */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -35,14 +39,17 @@ PetscInt HJMGSystemLevels(HJMGSystem s)
   return s->nlevels;
 }
 
-static PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
   PetscFunctionBegin;
-  PetscCall(PCApply(((PC_HJMG *)pc->data)->system->pc, b, x));
+  if (s->cycle && !s->pc->failedreason) PetscCall(HJMGSystemCycleApply(s->cycle, b, x));
+  else PetscCall(PCApply(s->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
+PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
@@ -69,7 +76,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
+PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
   PetscBool  ascii;
@@ -78,10 +85,14 @@ static PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG, several unknowns a point; hjacobi %s\n",
-                                   s->nlevels, s->nlevels == 1 ? "" : "s", HJACOBI_VERSION_STRING));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
+                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU, set-up on the CPU" : "",
+                                   HJACOBI_VERSION_STRING));
+  if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
+  else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
-                                   s->rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
+                                   s->level[0].rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
                                    s->swept ? "swept, which need not solve it" : "factored"));
@@ -96,12 +107,18 @@ static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
   char saddle[256], why[256];
 
   PetscFunctionBegin;
-  PetscCall(HJCoarsenMeasureSystem(level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
+  PetscCall(HJCoarsenMeasureSystem(level->rows ? level->rows : level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
   if (why[0]) PetscCall(HJMGRefuse(pc, why));
   PetscCheck(!saddle[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG cannot smooth a saddle point: %s; use -pc_type fieldsplit (PCFIELDSPLIT) with hjmg for the fields that have one",
              saddle);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the vectors of the cycle */
+static VecType HJMGSystemVecType(HJMGSystem s)
+{
+  return s->device ? VECCUDA : VECSTANDARD;
 }
 
 /* Collective. Whether a row of an assembled matrix has no entry on the diagonal, not even a zero */
@@ -149,7 +166,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 
     PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, to));
     if (points) PetscCall(DMDASetDof(*to, 1));
-    PetscCall(HJMGSetUpDM(da, VECSTANDARD, *to));
+    PetscCall(HJMGSetUpDM(da, points ? VECSTANDARD : HJMGSystemVecType(s), *to));
   }
   /* Of the types that are based on these, as MATAIJPERM and MATAIJSELL, PETSc has no product with MATMAIJ */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -158,10 +175,10 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
   if (aij) PetscCall(HJMGSystemLacksDiagonal(pc->pmat, &lacks));
-  if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &s->rows)); /* a factorisation asks for diagonals */
+  if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &level->rows)); /* a factorisation asks for diagonals */
   else {
     PetscCall(PetscObjectReference((PetscObject)level->A));
-    s->rows = level->A;
+    level->rows = level->A;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,7 +186,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 /* Whether a grid wants a coarser one; else why not */
 static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, PetscBool *wants)
 {
-  PetscInt n, sides = 0;
+  PetscInt n, sides = 0, small;
   HJCut    cut[3];
 
   PetscFunctionBegin;
@@ -181,13 +198,14 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   PetscCall(HJGridGetCuts(s->level[s->nlevels - 1].da, cut));
   for (int d = 0; d < 3; d++) sides += cut[d].N > 1;
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
-  *wants = (PetscBool)(n > HJMGSystemSmall[sides] && s->nlevels < HJ_MG_MAX_LEVELS);
+  small  = s->device ? PetscMin(HJMGSystemSmall[sides], HJ_DENSE_MAX) : HJMGSystemSmall[sides]; /* a GPU solves by an inverse */
+  *wants = (PetscBool)(n > small && s->nlevels < HJ_MG_MAX_LEVELS);
   PetscCall(PetscStrncpy(s->stop, "few points", sizeof(s->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The interpolation of all components of a level from the next coarser one */
-static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, char why[], size_t len)
+static PetscErrorCode HJMGSystemInterpolate(HJMGSystem s, HJMGSystemLevel *fine, DM coarse, char why[], size_t len)
 {
   HJTransfer transfer;
   PetscInt   dof;
@@ -200,8 +218,29 @@ static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, ch
   PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
   PetscCall(MatConvert(Q, MATAIJ, MAT_INITIAL_MATRIX, &P));
   PetscCall(MatCreateMAIJ(P, dof, &fine->P));
+  if (s->device) {
+    PetscCall(MatConvert(fine->P, MATAIJ, MAT_INITIAL_MATRIX, &fine->Q));
+    PetscCall(MatConvert(fine->Q, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &fine->Q));
+  } else {
+    PetscCall(PetscObjectReference((PetscObject)fine->P));
+    fine->Q = fine->P;
+  }
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of the cycle from the rows of a coarse level: on a GPU as a stencil there */
+static PetscErrorCode HJMGSystemMakeMatrix(HJMGSystem s, HJMGSystemLevel *level)
+{
+  PetscFunctionBegin;
+  if (s->device) {
+    PetscCall(MatSetDM(level->rows, level->da));
+    PetscCall(MatConvert(level->rows, MATHJSTENCIL, level->A ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &level->A));
+  } else if (!level->A) {
+    PetscCall(PetscObjectReference((PetscObject)level->rows));
+    level->A = level->rows;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,15 +253,16 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
   PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, s->stop, sizeof(s->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJCoarsenDM(fine->points, &fine->coarsening, &coarse->points, s->stop, sizeof(s->stop)));
-  PetscCall(HJMGSetUpDM(fine->da, VECSTANDARD, coarse->da));
+  PetscCall(HJMGSetUpDM(fine->da, HJMGSystemVecType(s), coarse->da));
   PetscCall(HJMGSetUpDM(fine->points, VECSTANDARD, coarse->points));
-  PetscCall(HJMGSystemInterpolate(fine, coarse->points, s->stop, sizeof(s->stop)));
+  PetscCall(HJMGSystemInterpolate(s, fine, coarse->points, s->stop, sizeof(s->stop)));
   if (!fine->P) {
     PetscCall(DMDestroy(&coarse->da));
     PetscCall(DMDestroy(&coarse->points));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatPtAP(s->nlevels == 1 ? s->rows : fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
+  PetscCall(MatPtAP(fine->rows, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->rows));
+  PetscCall(HJMGSystemMakeMatrix(s, coarse));
   s->nlevels++;
   PetscCall(HJMGSystemMeasure(pc, coarse));
   *made = PETSC_TRUE;
@@ -230,7 +270,7 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
 }
 
 /* One exact cycle of PCHJACOBI, whose options have the prefix of the levels */
-static PetscErrorCode HJMGSystemSetSmoother(const HJMGSystemLevel *level, PetscInt k, KSP ksp)
+static PetscErrorCode HJMGSystemSetSmoother(HJMGSystem s, const HJMGSystemLevel *level, PetscInt k, KSP ksp)
 {
   PC pc;
 
@@ -240,7 +280,7 @@ static PetscErrorCode HJMGSystemSetSmoother(const HJMGSystemLevel *level, PetscI
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 1));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJACOBI));
-  PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST));
+  PetscCall(PCHJacobiSetBackend(pc, s->device ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCSetDM(pc, level->da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -303,8 +343,10 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
   const char    *prefix;
   PetscInt       n;
+  PetscMPIInt    size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCall(PCCreate(PetscObjectComm((PetscObject)pc), &s->pc));
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(PCSetOptionsPrefix(s->pc, prefix));
@@ -317,29 +359,37 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
   s->swept = (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS || n > HJ_MG_SYSTEM_FACTOR);
   for (PetscInt l = 0; l < s->nlevels; l++) {
-    const HJMGSystemLevel *level = &s->level[l];
-    const PetscInt         at    = s->nlevels - 1 - l;
-    const Mat              A     = !l && !at ? s->rows : level->A; /* factored where it is the only one */
+    const HJMGSystemLevel *level  = &s->level[l];
+    const PetscInt         at     = s->nlevels - 1 - l;
+    const PetscBool        factor = (PetscBool)(!at && !s->swept);
+    const Mat              A      = factor && (!l || size > 1) ? level->rows : level->A; /* a GPU has an inverse on one rank */
     KSP                    ksp;
 
     PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
+    if (factor && s->device) PetscCall(MatSetVecType(A, HJMGSystemVecType(s)));
     PetscCall(KSPSetOperators(ksp, A, A));
-    if (at || s->swept) PetscCall(HJMGSystemSetSmoother(level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
-    else if (!at) PetscCall(HJMGSystemSetFactor(ksp));
-    if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
+    if (factor) PetscCall(HJMGSystemSetFactor(ksp));
+    else PetscCall(HJMGSystemSetSmoother(s, level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
+    if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->Q));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
 {
-  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
-  PetscBool made = PETSC_TRUE, wants;
+  PC_HJMG            *mg   = (PC_HJMG *)pc->data;
+  PetscBool           made = PETSC_TRUE, wants;
+  const HJBackendOps *ops;
+  const char         *why;
+  PetscInt            dof;
 
   PetscFunctionBegin;
   PetscCheck(mg->transfer != PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "-pc_hjmg_transfer operator is for one unknown a point; use bilinear or auto");
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
+  PetscCall(DMDAGetDof(da, &dof));
   PetscCall(PetscNew(&mg->system));
+  mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
   while (made) {
     PetscCall(HJMGSystemWantsLevel(mg, mg->system, &wants));
@@ -347,26 +397,28 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
     PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
   }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
-  HJMGSetOperationsOf(pc, PCApply_HJMGSystem, PCApplyTranspose_HJMGSystem, PCView_HJMGSystem);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* New values of the same pattern in the matrices that are there; *kept is false where they lead to other grids */
 static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
-  PetscBool own = PETSC_TRUE;
+  const PetscBool copied = (PetscBool)(s->level[0].rows != s->level[0].A);
+  PetscBool       own    = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (s->rows != s->level[0].A) PetscCall(PetscObjectTypeCompare((PetscObject)s->level[0].A, MATHJSTENCIL, &own));
+  if (copied) PetscCall(PetscObjectTypeCompare((PetscObject)s->level[0].A, MATHJSTENCIL, &own));
   *kept = own;
   if (!own) PetscFunctionReturn(PETSC_SUCCESS); /* BAIJ's rows are copied anew */
-  if (s->rows != s->level[0].A) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->rows));
+  if (copied) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->level[0].rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
     HJGrid             grid;
 
-    if (level > s->level)
-      PetscCall(MatPtAP(level == s->level + 1 ? s->rows : level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
+    if (level > s->level) {
+      PetscCall(MatPtAP(level[-1].rows, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->rows));
+      PetscCall(HJMGSystemMakeMatrix(s, level));
+    }
     PetscCall(HJGridCreate(level->da, &grid));
     PetscCall(HJMGSystemMeasure(pc, level));
     *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
@@ -381,16 +433,17 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
 
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSystemCycleDestroy(&s->cycle));
   PetscCall(PCDestroy(&s->pc));
-  PetscCall(MatDestroy(&s->rows));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
     PetscCall(DMDestroy(&level->da));
     PetscCall(DMDestroy(&level->points));
     PetscCall(MatDestroy(&level->A));
+    PetscCall(MatDestroy(&level->rows));
     PetscCall(MatDestroy(&level->P));
+    PetscCall(MatDestroy(&level->Q));
   }
   PetscCall(PetscFree(mg->system));
-  HJMGSetOperations(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,6 +460,32 @@ static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
   if (!*da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetDof(*da, &dof));
   if (dof == 1) *da = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On one rank with a GPU PCMG's cycle is done here, and recorded */
+static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
+{
+  const PC_HJMG      *mg = (const PC_HJMG *)pc->data;
+  Mat                 A[HJ_MG_MAX_LEVELS], P[HJ_MG_MAX_LEVELS];
+  const HJBackendOps *ops;
+  const char         *why;
+  PetscMPIInt         size;
+  PetscInt            dof;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (!s->device || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < s->nlevels; l++) {
+    A[l] = s->level[l].A;
+    P[l] = NULL;
+    if (s->level[l].P) PetscCall(MatMAIJGetAIJ(s->level[l].P, &P[l]));
+  }
+  PetscCall(DMDAGetDof(s->level[0].da, &dof));
+  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
+  PetscCall(HJMGSystemCycleDestroy(&s->cycle));
+  PetscCall(HJMGSystemCycleCreate(ops, s->pc, dof, s->nlevels, A, P, &s->cycle));
+  if (s->cycle) PetscCall(HJMGSystemCycleForget(s->cycle, mg->graph ? NULL : "asked for"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -439,5 +518,6 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   PetscCall(HJMGSystemScalePivots(mg->system));
   PetscCall(PCSetUp(mg->system->pc));
   pc->failedreason = mg->system->pc->failedreason;
+  PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

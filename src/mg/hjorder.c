@@ -166,21 +166,21 @@ static PetscErrorCode HJMGOrderApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApply_HJMGOrder(PC pc, Vec b, Vec x)
+PetscErrorCode PCApply_HJMGOrder(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGOrderApply(pc, PCApply, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_HJMGOrder(PC pc, Vec b, Vec x)
+PetscErrorCode PCApplyTranspose_HJMGOrder(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGOrderApply(pc, PCApplyTranspose, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCView_HJMGOrder(PC pc, PetscViewer viewer)
+PetscErrorCode PCView_HJMGOrder(PC pc, PetscViewer viewer)
 {
   HJMGOrder o = ((PC_HJMG *)pc->data)->order;
   PetscBool ascii;
@@ -219,7 +219,6 @@ static PetscErrorCode HJMGOrderSetUp(PC pc, DM da)
   PetscCall(PCSetErrorIfFailure(o->pc, pc->erroriffailure));
   PetscCall(PCSetUp(o->pc));
   pc->failedreason = o->pc->failedreason;
-  HJMGSetOperationsOf(pc, PCApply_HJMGOrder, PCApplyTranspose_HJMGOrder, PCView_HJMGOrder);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,13 +270,10 @@ PetscErrorCode HJMGOrderDestroy(PC pc)
   PetscCall(VecScatterDestroy(&o->sort));
   PetscCall(ISDestroy(&o->rows));
   PetscCall(PetscFree(mg->order));
-  HJMGSetOperations(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGOrderGetLevels(HJMGOrder o, PetscInt *n)
+PC HJMGOrderPC(HJMGOrder o)
 {
-  PetscFunctionBegin;
-  PetscCall(PCHJMGGetLevels(o->pc, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return o->pc;
 }

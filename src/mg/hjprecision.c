@@ -2,31 +2,21 @@
 /*
    Cycles in single precision. Decides where they serve, and when the double ones take their place.
 
-   A cycle is the lists of steps that set-up has made, run on levels of float (operator/hjrounded.h) for a right-hand side that is
+   A cycle is a list of steps that set-up has made, run on levels of float (operator/hjrounded.h) for a right-hand side that is
    scaled to 1 and rounded. The finest residual, its norm and the solution are double, and so is what solves the coarsest grid or is handed
    to fewer ranks. Coarse operators and interpolations were made in double and are rounded once. Which type an array has is said by the
    backend that it belongs to (core/hjcore.h); levels, operators, steps and weights know nothing of it.
 */
 #include "hjmg.h"
 
-/* Cycles one after the other that do not make the residual smaller */
-#define HJ_MG_SINGLE_PATIENCE 3
 /* Diagonals of a level that differ by more: rounding of the large couplings is then as much as the small ones. Jumps of 1e6 take at most 2
    iterations more of CG than in double */
 #define HJ_MG_SINGLE_CONTRAST 1e7
-#define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
-
-/* The lists of steps that are run: a preconditioner's cycle, and the two that a solver's is made of */
-static const HJMGKind HJMGSingleKinds[] = {HJ_MG_APPLY, HJ_MG_START_ZERO, HJ_MG_ROTATED};
-#define HJ_MG_SINGLE_KINDS 3
-
-/* A preconditioner's cycle; a solver's first one, and those that follow */
-typedef enum { HJ_MG_SINGLE_APPLY, HJ_MG_SINGLE_FIRST, HJ_MG_SINGLE_NEXT } HJMGSingleCycle;
 
 struct _n_HJMGSingle {
   PetscInt   nlevels;
   HJRounded  level[HJ_MG_MAX_LEVELS];
-  HJPlanned *planned[HJ_MG_SINGLE_KINDS]; /* of each step that is a sweep */
+  PetscReal *seen; /* of right-hand sides, see HJSingleOps; NULL on the host */
 };
 
 static const HJSingleOps *HJMGSingleOps(const PC_HJMG *mg)
@@ -78,18 +68,28 @@ static const char *HJMGSingleLacks(const PC_HJMG *mg)
   return NULL;
 }
 
-static PetscErrorCode HJMGSinglePlan(PC_HJMG *mg, int k)
+/* The same of a device */
+static PetscErrorCode HJMGSingleDeviceLacks(const PC_HJMG *mg, const char **why)
 {
-  const HJMGSteps *list = &mg->steps[HJMGSingleKinds[k]];
+  const HJBackendOps   *ops = mg->level[0].op->ops;
+  const HJCoefficients *a;
+  HJGetCoefficients     get;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(list->n, &mg->single->planned[k]));
-  for (PetscInt i = 0; i < list->n; i++) {
-    const HJMGStep *s = &list->step[i];
+  *why = NULL;
+  if (PetscMemTypeHost(ops->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) {
+    const HJStencil *st = level->op->stencil;
 
-    if (s->kind != HJ_MG_SWEEP) continue;
-    PetscCall(HJOperatorPlanRun(mg->single->level[s->l].op, s->w, s->its, s->zero, PETSC_TRUE, PETSC_FALSE, &mg->single->planned[k][i]));
+    if (st->dof > 1) *why = "there are several unknowns a point, on a GPU";
+    else if (HJGridHasNeighbors(&level->op->grid)) *why = "values travel between ranks or periodic ends, on a GPU";
+    else if (st->storage != HJ_DICTIONARY && PetscMemTypeHost(st->mtype)) *why = "the matrix lies on the host";
+    if (*why) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(PetscObjectQueryFunction((PetscObject)mg->level[0].A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(mg->level[0].A, ops->mtype, &a));
+  if (!ops->in_single->single->advances(a, &mg->level[0].op->grid)) *why = "the finest matrix is no star, on a GPU";
+  else if (PetscMemTypeHost(mg->seen.lives)) *why = "products with the finest matrix are done on the CPU, to which it is bound";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,8 +116,7 @@ static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From now on, until the next set-up, cycles are double */
-static PetscErrorCode HJMGSingleLeave(PC pc, const char why[])
+PetscErrorCode HJMGSingleLeave(PC pc, const char why[])
 {
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
@@ -137,6 +136,7 @@ PetscErrorCode HJMGSingleSetUp(PC pc)
   PetscFunctionBegin;
   PetscCall(HJMGSingleDestroy(mg));
   mg->not_single = HJMGSingleLacks(mg);
+  if (!mg->not_single) PetscCall(HJMGSingleDeviceLacks(mg, &mg->not_single));
   if (mg->not_single) PetscFunctionReturn(PETSC_SUCCESS);
   scale = HJMGSingleScale(mg->level[0].coarsening.coupled);
   PetscCall(PetscNew(&mg->single));
@@ -152,7 +152,8 @@ PetscErrorCode HJMGSingleSetUp(PC pc)
     PetscCall(HJMGSingleLeave(pc, why));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int k = 0; k < HJ_MG_SINGLE_KINDS; k++) PetscCall(HJMGSinglePlan(mg, k));
+  if (HJMGSingleOps(mg)->nseen) PetscCall(mg->level[0].op->ops->multigrid->alloc_zeros(HJMGSingleOps(mg)->nseen, &mg->single->seen));
+  PetscCall(HJMGMakeSingleSteps(mg, mg->single->level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,8 +162,9 @@ PetscErrorCode HJMGSingleDestroy(PC_HJMG *mg)
   PetscFunctionBegin;
   mg->not_single = NULL;
   if (!mg->single) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGDestroyGraphs(mg));
   for (PetscInt l = 0; l < mg->single->nlevels; l++) PetscCall(HJRoundedDestroy(&mg->single->level[l]));
-  for (int k = 0; k < HJ_MG_SINGLE_KINDS; k++) PetscCall(PetscFree(mg->single->planned[k]));
+  if (mg->single->seen) PetscCall(mg->level[0].op->ops->free(NULL, &mg->single->seen));
   PetscCall(PetscFree(mg->single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,25 +178,32 @@ static PetscScalar *HJMGSingleVector(HJRounded *level, HJMGVector which)
 static PetscErrorCode HJMGSingleMove(const PC_HJMG *mg, Vec v, PetscBool to_vector, PetscReal scale, PetscScalar *single)
 {
   const HJSingleOps *ops = HJMGSingleOps(mg);
-  PetscScalar       *a;
+  HJVecArray         a;
   PetscInt           n;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetArray(v, &a));
-  if (to_vector) PetscCall(ops->widen(n, 1.0 / scale, single, PETSC_FALSE, a));
-  else PetscCall(ops->round(n, scale, a, single, NULL));
-  PetscCall(VecRestoreArray(v, &a));
+  PetscCall(HJVecOpen(mg->level[0].op->ops, NULL, to_vector ? HJ_WRITE : HJ_READ, v, NULL, &a));
+  if (to_vector) PetscCall(ops->widen(n, 1.0 / scale, single, PETSC_FALSE, a.used));
+  else PetscCall(ops->round(n, scale, a.used, single, NULL));
+  PetscCall(HJVecClose(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The last level, in double, whose matrix is not scaled */
 static PetscErrorCode HJMGSingleSolveCoarsest(PC_HJMG *mg, const HJMGStep *s, HJRounded *at)
 {
-  const HJMGLevel *level = &mg->level[s->l];
-  const Vec        x     = s->x == HJ_MG_X ? level->x : level->r;
+  const HJSingleOps *ops   = HJMGSingleOps(mg);
+  const HJMGLevel   *level = &mg->level[s->l];
+  const Vec          x     = s->x == HJ_MG_X ? level->x : level->r;
+  const PetscInt     n     = (PetscInt)HJOperatorSize(at->op);
 
   PetscFunctionBegin;
+  if (mg->inverse && ops->multiply_dense) {
+    PetscCall(ops->multiply_dense(n, 1.0 / at->scale, mg->inverse, at->b, HJMGSingleVector(at, s->x)));
+    PetscCall(PetscLogGpuFlops(2.0 * n * n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSingleMove(mg, level->b, PETSC_TRUE, 1.0, at->b));
   if (!s->zero) PetscCall(HJMGSingleMove(mg, x, PETSC_TRUE, 1.0 / at->scale, HJMGSingleVector(at, s->x)));
   PetscCall(HJMGRunCoarseStep(mg, s));
@@ -202,16 +211,32 @@ static PetscErrorCode HJMGSingleSolveCoarsest(PC_HJMG *mg, const HJMGStep *s, HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s, const HJPlanned *planned)
+static PetscErrorCode HJMGSingleSweep(PC_HJMG *mg, const HJMGStep *s, HJRounded *at, PetscScalar *x, PetscScalar *y)
+{
+  HJSweep   first = {.b = at->b};
+  PetscBool in_y;
+
+  PetscFunctionBegin;
+  if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) first.residual = y;
+  else if (s->also) first.coarser = HJCoarserOf(&at->P->transfer);
+  if (s->also == HJ_MG_ALSO_CORRECTS) first.coarser.correction = HJMGSingleVector(at + 1, s->c);
+  if (s->also == HJ_MG_ALSO_RESTRICTS) {
+    first.coarser.restricted = at[1].b;
+    first.coarser.row        = at->a.storage == HJ_COEFFICIENTS_ROW ? at->a.rows : NULL;
+  }
+  PetscCall(HJOperatorRunArrays(at->op, s->w, &s->planned, &first, x, y, &in_y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s)
 {
   HJRounded   *at = &mg->single->level[s->l];
   PetscScalar *x = HJMGSingleVector(at, s->x), *y = HJMGSingleVector(at, s->y), *other = s->x == HJ_MG_X ? at->r : at->x;
-  PetscBool    in_y;
 
   PetscFunctionBegin;
   switch (s->kind) {
   case HJ_MG_SWEEP:
-    PetscCall(HJOperatorRunArrays(at->op, s->w, planned, at->b, x, other, &in_y));
+    PetscCall(HJMGSingleSweep(mg, s, at, x, other));
     break;
   case HJ_MG_RESTRICT:
     PetscCall(HJRoundedRestrict(at, x ? at->b : y, x, other, at[1].b));
@@ -244,47 +269,27 @@ static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *nor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first steps of a list. from_zero: what the finest level has before its correction is 0 */
-static PetscErrorCode HJMGSingleRunList(PC_HJMG *mg, int k, PetscInt n, PetscBool from_zero)
+/* A cycle for the right-hand side that the finest level has. A solver's is the rotated one, in which the residual of the solution that
+   there is is restricted, and smoothing comes after the correction alone, as much as before and after it; before the first one too */
+static PetscErrorCode HJMGSingleRun(PC_HJMG *mg, HJMGKind kind, PetscScalar **result)
 {
-  PetscInt l = 0;
+  const HJMGSteps *list = &mg->steps[kind == HJ_MG_SINGLE_ZERO ? HJ_MG_SINGLE_FIRST : kind];
+  PetscInt         l    = 0;
 
   PetscFunctionBegin;
   PetscCall(HJMGLogMove(mg, -1, 0));
-  for (PetscInt i = 0; i < n; i++) {
-    HJMGStep s = mg->steps[HJMGSingleKinds[k]].step[i];
-
-    if (s.l != l) PetscCall(HJMGLogMove(mg, l, s.l));
-    l = s.l;
-    if (from_zero && s.kind == HJ_MG_CORRECT && !l) s.zero = PETSC_TRUE;
-    PetscCall(HJMGSingleStep(mg, &s, &mg->single->planned[k][i]));
+  for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
+    if (s->l != l) PetscCall(HJMGLogMove(mg, l, s->l));
+    l = s->l;
+    PetscCall(HJMGSingleStep(mg, s));
   }
   PetscCall(HJMGLogMove(mg, l, -1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A cycle for the right-hand side that the finest level has. A solver's is the rotated one, in which the residual of the solution that
-   there is is restricted, and smoothing comes after the correction alone, as much as before and after it; before the first one too. Its
-   last step restricts the residual for the next one, which a double one takes the place of */
-static PetscErrorCode HJMGSingleRun(PC_HJMG *mg, HJMGSingleCycle cycle, PetscScalar **result)
-{
-  HJRounded       *at   = mg->single->level;
-  const HJMGKind   kind = cycle == HJ_MG_SINGLE_APPLY ? HJ_MG_APPLY : HJ_MG_ROTATED;
-  const HJMGSteps *list = &mg->steps[kind];
-
-  PetscFunctionBegin;
-  if (cycle == HJ_MG_SINGLE_APPLY) PetscCall(HJMGSingleRunList(mg, 0, list->n, PETSC_FALSE));
-  else {
-    if (cycle == HJ_MG_SINGLE_FIRST) PetscCall(HJMGSingleRunList(mg, 1, mg->steps[HJ_MG_START_ZERO].n, PETSC_FALSE));
-    else PetscCall(HJRoundedRestrict(at, at->b, NULL, NULL, at[1].b));
-    PetscCall(HJMGSingleRunList(mg, 2, list->n - 1, (PetscBool)(cycle == HJ_MG_SINGLE_NEXT)));
-  }
-  *result = list->in_y ? at->r : at->x;
+  *result = list->in_y ? mg->single->level[0].r : mg->single->level[0].x;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* x = a cycle for b, whose largest number is given, or x + that. *done is false, and x what it was, where the cycle overflows */
-static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGSingleCycle cycle, Vec b, PetscReal largest, PetscBool add, Vec x, PetscBool *done)
+static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGKind kind, Vec b, PetscReal largest, PetscBool add, Vec x, PetscBool *done)
 {
   const HJSingleOps *ops = HJMGSingleOps(mg);
   HJRounded         *at  = mg->single->level;
@@ -299,7 +304,7 @@ static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGSingleCycle cycle, Vec 
   PetscCall(VecGetArrayRead(b, &ba));
   PetscCall(ops->round(n, scale, ba, at->b, NULL));
   PetscCall(VecRestoreArrayRead(b, &ba));
-  PetscCall(HJMGSingleRun(mg, cycle, &result));
+  PetscCall(HJMGSingleRun(mg, kind, &result));
   PetscCall(ops->measure_single(n, result, &squares));
   finite = !PetscIsInfOrNanReal(squares);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)b)));
@@ -313,21 +318,146 @@ static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGSingleCycle cycle, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGSingleIsHere(Vec b, Vec x, PetscBool *here)
+{
+  const PetscScalar *a[2];
+  PetscMemType       mtype[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(b, &a[0], &mtype[0]));
+  PetscCall(VecGetArrayReadAndMemType(x, &a[1], &mtype[1]));
+  *here = (PetscBool)(PetscMemTypeDevice(mtype[0]) && PetscMemTypeDevice(mtype[1]));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &a[1]));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &a[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool HJMGSingleIsLaunched(const PC_HJMG *mg)
+{
+  return (PetscBool)(HJMGIsSingle(mg) && mg->single->seen);
+}
+
+/* What was seen goes to mg->squares */
+static PetscErrorCode HJMGSingleSend(PC_HJMG *mg, int number)
+{
+  HJNumber sent = mg->squares;
+
+  PetscFunctionBegin;
+  sent.value = mg->single->seen + number;
+  PetscCall(mg->level[0].op->ops->multigrid->number_send(&sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleBegin(PC_HJMG *mg, Vec r)
+{
+  const HJSingleOps *ops = HJMGSingleOps(mg);
+  HJVecArray         a;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(r, &n));
+  PetscCall(HJVecOpen(mg->level[0].op->ops, NULL, HJ_READ, r, NULL, &a));
+  PetscCall(ops->see(n, a.used, mg->single->seen));
+  PetscCall(ops->round_seen(n, a.used, mg->single->seen, mg->single->level[0].b));
+  PetscCall(HJVecClose(&a));
+  PetscCall(HJMGSingleSend(mg, HJ_SEEN_SQUARES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = x + e, and what the residual of that is */
+static PetscErrorCode HJMGSingleAdd(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, const PetscScalar *e, Vec y)
+{
+  const HJMGLevel    *level   = &mg->level[0];
+  const HJBackendOps *ops     = level->op->ops;
+  HJAdvance           advance = {.grid = &level->op->grid, .e = e, .scale = mg->single->level[0].scale, .seen = mg->single->seen};
+  HJGetCoefficients   get;
+  HJVecArray          ba, xa, ya;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(level->A, ops->mtype, &advance.a));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, b, NULL, &ba));
+  if (!zero) PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, y, NULL, &ya));
+  advance.b       = ba.used;
+  advance.x       = zero ? NULL : xa.used;
+  advance.y       = ya.used;
+  advance.rounded = mg->single->level[0].b;
+  PetscCall(HJMGSingleOps(mg)->advance(&advance));
+  PetscCall(HJVecClose(&ya));
+  if (!zero) PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
+  PetscCall(PetscLogGpuFlops((2.0 * advance.a->nslots + 4.0) * advance.a->npoints));
+  PetscCall(HJMGSingleSend(mg, HJ_SEEN_SQUARES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = a cycle for b; whether that has numbers that are none goes to mg->squares */
+static PetscErrorCode HJMGSingleLaunchApply(PC_HJMG *mg, Vec b, Vec x)
+{
+  PetscScalar *result;
+  HJVecArray   a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(HJMGSingleBegin(mg, b));
+  PetscCall(HJMGSingleRun(mg, HJ_MG_SINGLE_APPLY, &result));
+  PetscCall(HJVecOpen(mg->level[0].op->ops, NULL, HJ_WRITE, x, NULL, &a));
+  PetscCall(HJMGSingleOps(mg)->widen_seen(n, mg->single->level[0].scale, result, mg->single->seen, a.used));
+  PetscCall(HJVecClose(&a));
+  PetscCall(HJMGSingleSend(mg, HJ_SEEN_BAD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSingleLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
+{
+  PetscScalar *e;
+
+  PetscFunctionBegin;
+  if (kind == HJ_MG_SINGLE_APPLY) PetscCall(HJMGSingleLaunchApply(mg, b, x));
+  else {
+    PetscCall(HJMGSingleRun(mg, kind, &e));
+    PetscCall(HJMGSingleAdd(mg, (PetscBool)(kind == HJ_MG_SINGLE_ZERO), b, x, e, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a device. Vectors that lie elsewhere are left to double cycles */
+static PetscErrorCode HJMGSingleApplyLaunched(PC pc, Vec b, Vec x, PetscBool *done)
+{
+  PC_HJMG    *mg = (PC_HJMG *)pc->data;
+  PetscBool   here;
+  PetscScalar bad;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSingleIsHere(b, x, &here));
+  *done = PETSC_FALSE;
+  if (!here) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGReplay(pc, HJ_MG_SINGLE_APPLY, b, x, mg->level[0].r));
+  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &bad));
+  *done = (PetscBool)(bad == 0.0);
+  if (!*done) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGSingleApply(PC pc, Vec b, Vec x, PetscBool *done)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscReal norm, largest;
 
   PetscFunctionBegin;
-  PetscCall(HJMGSingleMeasure(mg, b, &norm, &largest));
-  *done = PETSC_TRUE;
-  if (largest == 0.0) {
-    PetscCall(VecSet(x, 0.0));
+  if (mg->single->seen) {
+    PetscCall(HJMGSingleApplyLaunched(pc, b, x, done));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *done = HJMGSingleScales(largest);
-  if (*done) PetscCall(HJMGSingleCorrect(mg, HJ_MG_SINGLE_APPLY, b, largest, PETSC_FALSE, x, done));
+  PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
+  PetscCall(HJMGSingleMeasure(mg, b, &norm, &largest));
+  *done = (PetscBool)(largest == 0.0);
+  if (*done) PetscCall(VecSet(x, 0.0));
+  else if (HJMGSingleScales(largest)) PetscCall(HJMGSingleCorrect(mg, HJ_MG_SINGLE_APPLY, b, largest, PETSC_FALSE, x, done));
   if (!*done) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
+  PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,7 +469,7 @@ static PetscErrorCode HJMGSingleAdvance(PC pc, PetscBool first, Vec r, PetscReal
   Vec       residual, correction;
 
   PetscFunctionBegin;
-  if (HJMGIsSingle(mg) && HJMGSingleScales(largest))
+  if (HJMGIsSingle(mg) && !mg->single->seen && HJMGSingleScales(largest))
     PetscCall(HJMGSingleCorrect(mg, first ? HJ_MG_SINGLE_FIRST : HJ_MG_SINGLE_NEXT, r, largest, PETSC_TRUE, x, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   if (mg->single) PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));
@@ -353,25 +483,36 @@ static PetscErrorCode HJMGSingleAdvance(PC pc, PetscBool first, Vec r, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of a residual, and, where it is to be rounded, its largest number. A device rounds none here */
+static PetscErrorCode HJMGSingleNorm(const PC_HJMG *mg, Vec r, PetscReal *norm, PetscReal *largest)
+{
+  PetscFunctionBegin;
+  *largest = 1.0;
+  if (mg->single && !mg->single->seen) PetscCall(HJMGSingleMeasure(mg, r, norm, largest));
+  else PetscCall(HJMGNormOfAnySize(r, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
                                PetscInt *it)
 {
-  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel *level = &mg->level[0];
-  PetscReal  largest, norm[HJ_MG_SINGLE_PATIENCE + 1];
+  PC_HJMG       *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel     *level = &mg->level[0];
+  const PetscInt begun = *it;
+  PetscReal      largest, norm[HJ_MG_SINGLE_PATIENCE + 1];
 
   PetscFunctionBegin;
   if (zero) PetscCall(VecSet(x, 0.0));
-  for (*it = 0;; ++*it) {
+  for (*it = PetscMax(*it, 0);; ++*it) {
     PetscReal *now = &norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)];
     const Vec  r   = zero && !*it ? b : level->r;
 
     if (r != b) PetscCall(MatResidual(level->A, b, x, r));
-    PetscCall(HJMGSingleMeasure(mg, r, now, &largest));
-    PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    PetscCall(HJMGSingleNorm(mg, r, now, &largest));
+    if (*it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
     if (ksp->reason || *it == its) break;
     if (mg->single && *it >= HJ_MG_SINGLE_PATIENCE && !(*now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
-      PetscCall(HJMGSingleLeave(pc, "the residual did not fall"));
+      PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));
     PetscCall(HJMGSingleAdvance(pc, (PetscBool) !*it, r, largest, x));
     if (how->shown) PetscCall(HJIteratesRemove(how, x));
   }

@@ -7,9 +7,10 @@
 
 /* What a list is being made for */
 typedef struct {
-  PC_HJMG   *mg;
-  PetscBool  rotated, transposed;
-  HJMGSteps *list;
+  PC_HJMG         *mg;
+  PetscBool        rotated, transposed;
+  const HJRounded *single; /* levels in single precision; NULL: not in that */
+  HJMGSteps       *list;
 } HJMGPlan;
 
 /* Where the iterate of a level is, and the other vector of the two in which it takes turns */
@@ -22,6 +23,15 @@ static HJMGPair HJMGSwapIf(PetscBool swaps, HJMGPair v)
   return swaps ? (HJMGPair){v.y, v.x} : v;
 }
 
+/* The last level is solved in double */
+static HJOperator *HJMGPlanOperator(const HJMGPlan *p, PetscInt l)
+{
+  const HJMGLevel *level = &p->mg->level[l];
+
+  if (p->single && l < p->mg->nlevels - 1) return p->single[l].op;
+  return p->transposed ? level->opt : level->op;
+}
+
 /* Most steps of a level */
 #define HJ_MG_LEVEL_STEPS 4
 
@@ -32,7 +42,7 @@ static HJMGStep *HJMGAddStep(const HJMGPlan *p, HJMGStepKind kind, PetscInt l, H
 
   *step = (HJMGStep){.kind       = kind,
                      .l          = l,
-                     .op         = p->transposed ? level->opt : level->op,
+                     .op         = HJMGPlanOperator(p, l),
                      .w          = p->rotated && level->rotated.k ? &level->rotated : &level->w,
                      .its        = 1,
                      .transposed = p->transposed,
@@ -178,6 +188,29 @@ static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l, PetscBool zero)
   if (!HJMGIsOneSided(p, l)) HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->after = PETSC_TRUE;
 }
 
+/* The correction of the finest grid, and as much smoothing after it as others have before and after it */
+static HJMGPair HJMGAddRotated(const HJMGPlan *p, HJMGPair v)
+{
+  return HJMGAddSmoothCorrected(p, 0, HJMGIsOneSided(p, 0) ? 1 : 2, HJMGAddCoarse(p, 0), v);
+}
+
+/* The same for the right-hand side that there is, from 0 */
+static HJMGPair HJMGAddRotatedFromZero(const HJMGPlan *p, HJMGPair v)
+{
+  HJMGVector c;
+  HJMGStep  *step;
+
+  (void)HJMGAddStep(p, HJ_MG_RESTRICT, 0, (HJMGPair){HJ_MG_NONE, HJ_MG_B});
+  c           = HJMGAddCoarse(p, 0);
+  step        = HJMGAddStep(p, HJ_MG_CORRECT, 0, v);
+  step->zero  = PETSC_TRUE;
+  step->c     = c;
+  step        = HJMGAddStep(p, HJ_MG_SWEEP, 0, v);
+  step->its   = HJMGIsOneSided(p, 0) ? 1 : 2;
+  step->after = PETSC_TRUE;
+  return HJMGSwapIf(HJMGSwaps(p, step), v);
+}
+
 /*
    From 0 a cycle begins in y where the smoothing after the correction ends in the other vector, so that its result is in x; from what x
    holds there is as much smoothing before as after. After-smoothing of one rotated cycle and before-smoothing of the next are one list of
@@ -197,25 +230,29 @@ static HJMGPair HJMGAddCycle(const HJMGPlan *p, HJMGKind kind)
   case HJ_MG_START:
     return HJMGAddSmoothRestricted(p, 0, (PetscBool)(kind == HJ_MG_START_ZERO), v);
   case HJ_MG_ROTATED: {
-    const HJMGPair to = HJMGAddSmoothCorrected(p, 0, HJMGIsOneSided(p, 0) ? 1 : 2, HJMGAddCoarse(p, 0), v);
+    const HJMGPair to = HJMGAddRotated(p, v);
 
     HJMGAddRestrict(p, 0, to)->squares = PETSC_TRUE;
     return to;
   }
   case HJ_MG_ADVANCE:
     return HJMGAddLevel(p, 0, PETSC_FALSE, v);
+  case HJ_MG_SINGLE_FIRST:
+    return HJMGAddRotated(p, HJMGAddSmoothRestricted(p, 0, PETSC_TRUE, v));
+  case HJ_MG_SINGLE_NEXT:
+    return HJMGAddRotatedFromZero(p, v);
   default:
     swaps = (PetscBool)(p->mg->nlevels > 1 && !level->lines &&
-                        HJOperatorSwaps(level->op, p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));
+                        HJOperatorSwaps(HJMGPlanOperator(p, 0), p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));
     return HJMGAddLevel(p, 0, PETSC_TRUE, HJMGSwapIf(swaps, v));
   }
 }
 
-static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind)
+static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind, const HJRounded *single)
 {
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
-  const PetscBool rotated    = (PetscBool)(kind >= HJ_MG_ROTATED && !transposed);
-  HJMGPlan        p          = {mg, rotated, transposed, &mg->steps[kind]};
+  const PetscBool rotated    = (PetscBool)(kind >= HJ_MG_ROTATED && !transposed && kind != HJ_MG_SINGLE_APPLY);
+  HJMGPlan        p          = {mg, rotated, transposed, single, &mg->steps[kind]};
   PetscInt        visits     = 0;
 
   PetscFunctionBegin;
@@ -242,7 +279,7 @@ PetscErrorCode HJMGMakeSteps(PC_HJMG *mg)
   for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
     const PetscBool finest = (PetscBool)(kind == HJ_MG_ROTATED || kind == HJ_MG_START || kind == HJ_MG_START_ZERO);
 
-    if (!finest || mg->nlevels > 1) PetscCall(HJMGMakeList(mg, kind));
+    if (!finest || mg->nlevels > 1) PetscCall(HJMGMakeList(mg, kind, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,7 +287,16 @@ PetscErrorCode HJMGMakeSteps(PC_HJMG *mg)
 PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *mg)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGMakeList(mg, HJ_MG_TRANSPOSED));
+  PetscCall(HJMGMakeList(mg, HJ_MG_TRANSPOSED, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *mg, const HJRounded single[])
+{
+  const HJMGKind kinds[] = {HJ_MG_SINGLE_APPLY, HJ_MG_SINGLE_FIRST, HJ_MG_SINGLE_NEXT};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) PetscCall(HJMGMakeList(mg, kinds[i], single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,6 +476,10 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
   PetscErrorCode    code;
 
   PetscFunctionBegin;
+  if (kind >= HJ_MG_SINGLE_APPLY) {
+    PetscCall(HJMGSingleLaunch(mg, kind, b, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
   code = HJMGRunList(mg, &mg->steps[kind], &v);
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END)); /* after an error too: what was to be recorded may be launched then */

@@ -196,26 +196,19 @@ static PetscErrorCode HJMGNormOfDiagonal(Mat A, Vec x, Vec work, PetscReal *norm
 }
 
 /* How many times larger these sweeps make an error of which each eigenvector has a share, by the norm in which those of a matrix without
-   negative eigenvalues make none larger */
-static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, PetscReal *growth)
+   negative eigenvalues make none larger. b is 0; x and work are overwritten */
+static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, Vec b, Vec x, Vec work, PetscReal *growth)
 {
   HJWeights w = {0};
-  Vec       x, b, work;
   PetscReal before, after;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpSmoother(level, s, &w));
-  PetscCall(MatCreateVecs(level->A, &x, &b));
-  PetscCall(VecDuplicate(x, &work));
   PetscCall(HJMGFillRough(level->op->ops, x));
   PetscCall(HJMGNormOfDiagonal(level->A, x, work, &before));
-  PetscCall(VecSet(b, 0.0));
   PetscCall(HJOperatorRun(level->op, &w, &(HJRun){.its = 1, .b = b, .x = x}));
   PetscCall(HJMGNormOfDiagonal(level->A, x, work, &after));
   *growth = after / before;
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&work));
   PetscCall(HJWeightsReset(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,17 +217,26 @@ static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, Pe
    The correction for negative eigenvalues, which the finest matrix may have where its diagonal does not dominate: the higher the degree of
    a polynomial, the more it grows there. A cycle that grows by the digits of a number hides from a left Krylov method what it should solve
 */
-static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSweeps *s)
+static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSweeps s[2])
 {
   PetscReal growth = PETSC_INFINITY;
+  Vec       b, x, work;
 
   PetscFunctionBegin;
   if (mg->definite || mg->nk) PetscFunctionReturn(PETSC_SUCCESS);
-  while (s->k > 1) {
-    PetscCall(HJMGSweepsGrowth(level, s, &growth));
-    if (growth <= 1.0) break;
-    *s = (HJMGSweeps){s->k / 2, 0, NULL};
+  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(VecDuplicate(x, &work));
+  PetscCall(VecSet(b, 0.0));
+  for (int r = 0; r < 2; r++) {
+    while (s[r].k > 1) {
+      PetscCall(HJMGSweepsGrowth(level, &s[r], b, x, work, &growth));
+      if (growth <= 1.0) break;
+      s[r] = (HJMGSweeps){s[r].k / 2, 0, NULL};
+    }
   }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,7 +249,7 @@ PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *mg, HJMGLevel *level)
     PetscCall(HJMGSetUpFlowSweeps(mg, level));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int r = 0; r < 2; r++) PetscCall(HJMGCalmSweeps(mg, level, &s[r]));
+  PetscCall(HJMGCalmSweeps(mg, level, s));
   PetscCall(HJMGSetUpSmoother(level, &s[0], &level->w));
   PetscCall(HJWeightsReset(&level->rotated));
   if (s[0].k != s[1].k || s[0].ratio != s[1].ratio || s[0].roots != s[1].roots) PetscCall(HJMGSetUpSmoother(level, &s[1], &level->rotated));

@@ -6,8 +6,7 @@
 */
 #include "hjmg.h"
 
-/* The inverse of the coarsest grid, transposed, by way of the host; to may be where it lies */
-static PetscErrorCode HJMGTransposeInverse(const PC_HJMG *mg, PetscScalar *to)
+PetscErrorCode HJMGTransposeInverse(const PC_HJMG *mg, PetscScalar *to)
 {
   const HJMGLevel    *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps *ops   = level->op->ops;
@@ -30,7 +29,7 @@ static PetscErrorCode HJMGTransposeInverse(const PC_HJMG *mg, PetscScalar *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSetUpTranspose(PC pc)
+PetscErrorCode HJMGSetUpTranspose(PC pc)
 {
   PC_HJMG         *mg       = (PC_HJMG *)pc->data;
   const HJMGLevel *coarsest = &mg->level[mg->nlevels - 1];
@@ -47,29 +46,6 @@ static PetscErrorCode HJMGSetUpTranspose(PC pc)
   if (!mg->inverse || mg->inverse_transposed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJAllocIfRoom(coarsest->op->ops, n * n, PETSC_FALSE, &mg->inverse_transposed));
   if (mg->inverse_transposed) PetscCall(HJMGTransposeInverse(mg, mg->inverse_transposed));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
-{
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool turned;
-
-  PetscFunctionBegin;
-  PetscCall(HJMGFollow(pc));
-  if (HJHasFailed(&mg->failure)) {
-    PetscCall(HJFailureApply(x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
-    PetscCall(HJMGRunTurned(pc, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(HJMGSetUpTranspose(pc));
-  turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
-  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, b, x));
-  if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

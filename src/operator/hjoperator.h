@@ -190,9 +190,11 @@ PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscIn
                                               HJPlanned *);
 
 PETSC_INTERN PetscErrorCode HJOperatorRun(HJOperator *, HJWeights *, HJRun *);
-/* Collective. What was planned, in two arrays of the backend's memory */
-PETSC_INTERN PetscErrorCode HJOperatorRunArrays(HJOperator *, HJWeights *, const HJPlanned *, const PetscScalar *b, PetscScalar *x,
+/* Collective. What was planned, in two arrays of the backend's memory. first: its b, and what the cycles do besides */
+PETSC_INTERN PetscErrorCode HJOperatorRunArrays(HJOperator *, HJWeights *, const HJPlanned *, const HJSweep *first, PetscScalar *x,
                                                 PetscScalar *y, PetscBool *in_y);
+/* The grids of a coarser one */
+PETSC_INTERN HJCoarser HJCoarserOf(const HJTransfer *);
 /* Collective, set-up only. What sweeps can have to do with the next coarser grid, of da and t, is found for the values that are there */
 PETSC_INTERN PetscErrorCode HJOperatorSetUpCoarser(HJOperator *, DM da, const HJTransfer *t);
 /* Whether the cycles can begin with x + P c, P the bilinear interpolation of t, where all vectors are in the backend's memory */

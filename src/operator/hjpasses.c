@@ -315,20 +315,27 @@ static PetscErrorCode HJOperatorCloseTwo(const HJOperator *op, const HJRun *run,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+HJCoarser HJCoarserOf(const HJTransfer *t)
+{
+  HJCoarser coarser = {.row = NULL};
+
+  for (int d = 0; d < 2; d++) {
+    coarser.n[d]     = HJBoxWidth(&t->coarse.owned, d);
+    coarser.first[d] = -HJTransferShift(t, d);
+    HJTransferGetScale(t, d, coarser.scale[d]);
+  }
+  return coarser;
+}
+
 /* The vector of the coarser grid that a run has to do with: its array, and whether it lies in the memory of a device */
 static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJCoarser *coarser, PetscBool *here)
 {
-  const HJTransfer *t = run->transfer;
-  PetscMemType      mtype;
+  PetscMemType mtype;
 
   PetscFunctionBegin;
   *here = PETSC_TRUE;
   if (!run->c && !run->r) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 2; d++) {
-    coarser->n[d]     = HJBoxWidth(&t->coarse.owned, d);
-    coarser->first[d] = -HJTransferShift(t, d);
-    HJTransferGetScale(t, d, coarser->scale[d]);
-  }
+  *coarser     = HJCoarserOf(run->transfer);
   coarser->row = run->row;
   if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
@@ -390,11 +397,11 @@ PetscErrorCode HJOperatorRun(HJOperator *op, HJWeights *w, HJRun *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned *p, const PetscScalar *b, PetscScalar *x, PetscScalar *y,
+PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned *p, const HJSweep *first, PetscScalar *x, PetscScalar *y,
                                    PetscBool *in_y)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, &(HJSweep){.b = b}, x, y, in_y));
+  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, first, x, y, in_y));
   PetscCall(HJOperatorLogFlops(op, p->plan.total, p->plan.zero_guess));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

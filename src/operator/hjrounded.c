@@ -14,6 +14,14 @@ static PetscErrorCode HJRoundArray(const HJBackendOps *ops, PetscCount n, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of rows, which are always on the host */
+static PetscErrorCode HJRoundRows(PetscCount n, PetscReal scale, const PetscScalar *from, PetscScalar **to, HJRange *range)
+{
+  PetscFunctionBegin;
+  PetscCall(HJRoundArray(HJBackendHost.in_single, n, scale, from, to, range));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Those of an array over a box that lie in a part of it */
 static PetscErrorCode HJRoundPart(const HJBackendOps *ops, const HJBox *box, const HJBox *part, PetscReal scale, const PetscScalar *from,
                                   PetscScalar **to, HJRange *range)
@@ -21,6 +29,10 @@ static PetscErrorCode HJRoundPart(const HJBackendOps *ops, const HJBox *box, con
   const PetscInt x = part->lo[0];
 
   PetscFunctionBegin;
+  if (HJBoxSize(part) == HJBoxSize(box)) {
+    PetscCall(HJRoundArray(ops, HJBoxSize(box), scale, from, to, range));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(ops->alloc(NULL, HJBoxSize(part), to));
   for (PetscInt k = part->lo[2]; k < part->hi[2]; k++) {
     for (PetscInt j = part->lo[1]; j < part->hi[1]; j++)
@@ -32,14 +44,16 @@ static PetscErrorCode HJRoundPart(const HJBackendOps *ops, const HJBox *box, con
 
 static PetscErrorCode HJRoundCoefficients(const HJBackendOps *ops, const HJCoefficients *from, HJRounded *l)
 {
-  HJCoefficients *a = &l->a;
+  HJCoefficients  *a = &l->a;
+  const PetscCount n = from->nrows * from->nslots;
 
   PetscFunctionBegin;
   *a      = *from;
-  a->rows = a->value = NULL;
+  a->rows = a->device_rows = a->value = NULL;
   if (a->storage == HJ_COEFFICIENTS_ARRAYS)
     PetscCall(HJRoundArray(ops, HJCoefficientsSize(from), l->scale, from->value, &a->value, &l->range));
-  else PetscCall(HJRoundArray(ops, from->nrows * from->nslots, l->scale, from->rows, &a->rows, &l->range));
+  else PetscCall(HJRoundRows(n, l->scale, from->rows, &a->rows, &l->range));
+  if (from->device_rows) PetscCall(HJRoundArray(ops, n, l->scale, from->device_rows, &a->device_rows, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,8 +71,8 @@ static PetscErrorCode HJRoundStencil(const HJBackendOps *ops, const HJGrid *grid
   st->rows = st->dinv_rows = st->dinv = NULL;
   for (PetscInt o = 0; o < HJ_MAX_SLOTS; o++) st->value[o] = NULL;
   if (st->storage == HJ_DICTIONARY) {
-    PetscCall(HJRoundArray(ops, st->nrows * st->nslots, 1.0, from->rows, &st->rows, &l->range));
-    PetscCall(HJRoundArray(ops, st->nrows, 1.0 / l->scale, from->dinv_rows, &st->dinv_rows, &l->inverse));
+    PetscCall(HJRoundRows(st->nrows * st->nslots, 1.0, from->rows, &st->rows, &l->range));
+    PetscCall(HJRoundRows(st->nrows, 1.0 / l->scale, from->dinv_rows, &st->dinv_rows, &l->inverse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   st->in_place = shared;
@@ -81,7 +95,7 @@ static PetscErrorCode HJRoundTransfers(const HJBackendOps *ops, HJExchange excha
   PetscFunctionBegin;
   if (!P) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFERS, &get));
-  PetscCall((*get)(P, PETSC_FALSE, &from));
+  PetscCall((*get)(P, (PetscBool)PetscMemTypeDevice(ops->mtype), &from));
   PetscCall(HJTransfersCreate(coarse, fine, &from->transfer, ops, exchange, &l->P));
   if (from->coefficient) PetscCall(HJTransfersSetCoefficients(l->P, from->coefficient));
   l->one_pass = (PetscBool)(!from->coefficient && HJTransferIsOneRank(&l->P->transfer));
@@ -125,7 +139,16 @@ PetscErrorCode HJRoundedDestroy(HJRounded *l)
   l->op->stencil->index = NULL; /* that of the operator in double */
   PetscCall(HJOperatorDestroy(&l->op));
   PetscCall(ops->free(NULL, &l->a.value));
-  PetscCall(ops->free(NULL, &l->a.rows));
+  PetscCall(ops->free(NULL, &l->a.device_rows));
+  PetscCall(HJBackendHost.free(NULL, &l->a.rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJRoundedLogFlops(const HJRounded *l, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(l->op->ops->mtype)) PetscCall(PetscLogFlops(flops));
+  else PetscCall(PetscLogGpuFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,18 +158,20 @@ PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const Petsc
 
   PetscFunctionBegin;
   PetscCall(HJProductsForward(l->products, &p));
-  PetscCall(PetscLogFlops(2.0 * l->a.nslots * l->a.npoints));
+  PetscCall(HJRoundedLogFlops(l, 2.0 * l->a.nslots * l->a.npoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJRoundedRestrict(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *work, PetscScalar *coarse)
 {
-  const HJRestriction r = {.transfer = &l->P->transfer, .a = &l->a, .x = x, .b = b, .y = coarse};
+  const HJMultigridOps *ops   = l->op->ops->multigrid;
+  const HJRestriction   r     = {.transfer = &l->P->transfer, .a = &l->a, .x = x, .b = b, .y = coarse};
+  const PetscBool       apart = (PetscBool)(!l->one_pass || (ops->restricts_apart && ops->restricts_apart(&l->a)));
 
   PetscFunctionBegin;
-  if (x && l->one_pass) {
-    PetscCall(l->op->ops->multigrid->restrict_residual(&r));
-    PetscCall(PetscLogFlops((2.0 * l->a.nslots + 3.0) * l->a.npoints));
+  if (x && !apart) {
+    PetscCall(ops->restrict_residual(&r));
+    PetscCall(HJRoundedLogFlops(l, (2.0 * l->a.nslots + 3.0) * l->a.npoints));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (x) PetscCall(HJRoundedResidual(l, b, x, work));

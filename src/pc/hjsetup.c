@@ -428,11 +428,35 @@ PetscErrorCode PCHJacobiFollow(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the matrix may be on the grid of the one that was read: a preconditioner that is used again may have got any of as many rows */
+static PetscErrorCode HJIsOnGrid(PC pc, PetscBool *is)
+{
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  DM          dm, da;
+  HJCut       cut[2][3];
+  PetscInt    dof;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, hj->why, sizeof(hj->why)));
+  *is = (PetscBool)(da != NULL);
+  if (!da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMDAGetDof(da, &dof));
+  PetscCall(HJGridGetCuts(da, cut[0]));
+  PetscCall(HJGridGetCuts(hj->op->da, cut[1]));
+  *is = (PetscBool)(dof == hj->op->grid.dof);
+  for (int d = 0; d < 3; d++) *is = (PetscBool)(*is && cut[0][d].N == cut[1][d].N && cut[0][d].n == cut[1][d].n);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  if (!*is) PetscCall(PetscStrncpy(hj->why, "it is on another grid", sizeof(hj->why)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The operator of A^T, made at first use: A's own where A was found to be symmetric; MatMultTranspose() where A^T is no stencil */
 PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   Mat         At;
+  PetscBool   is;
   const char *why;
   PetscInt    zeros;
 
@@ -442,10 +466,13 @@ PetscErrorCode PCHJacobiTransposeOp(PC pc, HJOperator **op)
   *op = hj->op;
   if (hj->op->stencil->storage == HJ_SYMMETRIC) PetscFunctionReturn(PETSC_SUCCESS);
   if (!hj->transpose && !hj->transpose_matrix) {
-    PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
-    if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
-    PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, PETSC_FALSE, &hj->transpose));
-    PetscCall(MatDestroy(&At));
+    PetscCall(HJIsOnGrid(pc, &is));
+    if (is) {
+      PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &At));
+      if (hj->op->slabs) PetscCall(HJOperatorChooseBackend(At, PC_HJACOBI_BACKEND_CUDA, hj->k, &ops, &why));
+      PetscCall(PCHJacobiMakeOperator(pc, At, hj->op->da, ops, hj->op->halo_ops, PETSC_FALSE, &hj->transpose));
+      PetscCall(MatDestroy(&At));
+    }
     if (!hj->transpose) {
       PetscCall(PetscInfo(pc, "The transposed matrix is no stencil (%s): its cycles run through MatMultTranspose()\n", hj->why));
       PetscCall(HJMatrixOpCreate(pc->pmat, &zeros, &hj->transpose_matrix));

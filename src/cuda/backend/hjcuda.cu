@@ -7,6 +7,7 @@
 #include "hjarrays_cuda.h"
 #include "hjsystems_cuda.h"
 #include "hjtable.h"
+#include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
@@ -38,6 +39,7 @@ static const HJFamily *HJChooseTileFamily(const HJDevice *device, const HJDStenc
   return HJTableChoose(device, &ask);
 }
 
+#if !defined(HJ_FLOAT)
 PetscErrorCode HJCUDAAvailable(PetscBool *available)
 {
   int n = 0;
@@ -47,6 +49,7 @@ PetscErrorCode HJCUDAAvailable(PetscBool *available)
   (void)cudaGetLastError(); /* no driver is not an error of this process */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /* The shape of a stencil, without its values */
 static HJDStencil HJDStencilShape(const HJStencil *st)
@@ -135,7 +138,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
     PetscCallCUDA(cudaFree(cuda->d_rows));
     PetscCall(PetscFree(cuda->h_rows));
     PetscCall(PetscMalloc1(all, &cuda->h_rows));
-    PetscCall(HJAlloc(all * sizeof(double), (void **)&cuda->d_rows));
+    PetscCall(HJAlloc(all * sizeof(PetscScalar), (void **)&cuda->d_rows));
   }
   cuda->st.nrows = (int)st->nrows;
   PetscCall(PetscArraycpy(cuda->h_rows, st->rows, coef));
@@ -144,7 +147,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
   cuda->st.dinv_rows   = cuda->d_rows + coef;
   cuda->st.h_rows      = cuda->h_rows;
   cuda->st.h_dinv_rows = cuda->h_rows + coef;
-  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(double), PETSC_MEMTYPE_HOST, stream));
+  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +176,7 @@ static PetscErrorCode HJStencilAlloc(HJ_CUDA *cuda, const HJStencil *st)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt s = 1; s < st->nslots; s++) arrays += HJStencilHas(st, s);
-  PetscCall(HJAlloc(arrays * n * sizeof(double), (void **)&cuda->d_values));
+  PetscCall(HJAlloc(arrays * n * sizeof(PetscScalar), (void **)&cuda->d_values));
   cuda->st.dinv = cuda->d_values;
   for (PetscInt s = 1; s < st->nslots; s++)
     if (HJStencilHas(st, s)) cuda->st.value[s - 1] = cuda->d_values + ++at * n;
@@ -288,9 +291,9 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
     cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt s = 1; s < st->nslots; s++) {
-      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(double), st->mtype, stream));
+      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
     }
-    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(double), st->mtype, stream));
+    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
@@ -552,6 +555,7 @@ static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
   return (PetscBool)(HJTableChoose(&cuda->device, &ask) != NULL);
 }
 
+#if !defined(HJ_FLOAT)
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {
@@ -623,6 +627,8 @@ static PetscErrorCode HJRead_CUDA(PetscReal *to, const PetscReal *from, PetscCou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
 static PetscErrorCode HJAlloc_CUDA(void *ctx, PetscCount n, PetscScalar **p)
 {
   PetscFunctionBegin;
@@ -652,6 +658,7 @@ static PetscErrorCode HJFree_CUDA(void *ctx, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 static PetscErrorCode HJOnHost(const void *p, PetscBool *host)
 {
   cudaPointerAttributes attr;
@@ -682,6 +689,8 @@ PetscErrorCode HJCopyBytes_CUDA(void *ctx, void *to, const void *from, size_t by
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#endif
+
 static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar *from, PetscCount n)
 {
   PetscFunctionBegin;
@@ -689,6 +698,18 @@ static PetscErrorCode HJCopy_CUDA(void *ctx, PetscScalar *to, const PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In single precision there is what cycles need: set-up is done in double */
+#if defined(HJ_FLOAT)
+static const HJMultigridOps HJMultigridCUDA = {
+  .interpolate                    = HJInterpolate_CUDA,
+  .interpolate_transpose          = HJInterpolateTranspose_CUDA,
+  .alloc_zeros                    = HJAllocZeros_CUDA,
+  .restrict_residual              = HJRestrictResidual_CUDA,
+  .interpolate_variable           = HJInterpolateVariable_CUDA,
+  .interpolate_transpose_variable = HJInterpolateTransposeVariable_CUDA,
+  .restricts_apart                = HJRestrictsApart_CUDA,
+};
+#else
 static const HJMultigridOps HJMultigridCUDA = {
   .interpolate                    = HJInterpolate_CUDA,
   .interpolate_transpose          = HJInterpolateTranspose_CUDA,
@@ -722,20 +743,24 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
+  .multiply_points                = HJMultiplyPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+#endif
 
 const HJBackendOps HJBackendCUDA = {
-  .name              = "cuda",
-  .mtype             = PETSC_MEMTYPE_CUDA,
-  .create            = HJCreate_CUDA,
-  .refresh           = HJRefresh_CUDA,
-  .limits            = HJLimits_CUDA,
-  .kernels           = HJKernels_CUDA,
-  .check_tile        = HJCheckTile_CUDA,
-  .sweep             = HJSweep_CUDA,
-  .can               = HJCan_CUDA,
-  .absolute          = HJAbsolute_CUDA,
+  .name       = "cuda",
+  .mtype      = PETSC_MEMTYPE_CUDA,
+  .create     = HJCreate_CUDA,
+  .refresh    = HJRefresh_CUDA,
+  .limits     = HJLimits_CUDA,
+  .kernels    = HJKernels_CUDA,
+  .check_tile = HJCheckTile_CUDA,
+  .sweep      = HJSweep_CUDA,
+  .can        = HJCan_CUDA,
+#if !defined(HJ_FLOAT)
+  .absolute = HJAbsolute_CUDA,
+#endif
   .alloc             = HJAlloc_CUDA,
   .free              = HJFree_CUDA,
   .copy              = HJCopy_CUDA,
@@ -743,4 +768,9 @@ const HJBackendOps HJBackendCUDA = {
   .product           = HJProduct_CUDA,
   .product_transpose = HJProductTranspose_CUDA,
   .multigrid         = &HJMultigridCUDA,
+#if defined(HJ_FLOAT)
+  .single = &HJSingleCUDA,
+#else
+  .in_single = &HJBackendCUDASingle,
+#endif
 };

@@ -13,7 +13,11 @@
 #include "cuda/exchange/hjexchange.h"
 #include "cuda/device/hjdevice.h"
 
-PETSC_INTERN const HJBackendOps HJBackendCUDA;
+/* What cycles need is built a second time for float (CUDA_TWICE of the makefile), and this table alone is seen of it */
+#if defined(HJ_FLOAT)
+  #define HJBackendCUDA HJBackendCUDASingle
+#endif
+PETSC_INTERN const HJBackendOps HJBackendCUDA, HJBackendCUDASingle;
 /* There only with a PETSc that has CUDA, and 32-bit indices */
 PETSC_INTERN const HJArrayOps HJArraysCUDA;
 /* Whether a device and its driver are there at run time; never an error */

@@ -9,16 +9,20 @@
 /*
    The first that takes what is asked for does it. Exact sweeps: small grids first, then the fast family of the dimension; the plain one
    takes all that is left, and before it those that do single subiterations better. Then stale tiles, products, interpolation, restriction;
-   points with several unknowns
+   points with several unknowns. In single precision there are no stale tiles, and one unknown a point
 */
 static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamilyOnChip,         &HJFamilyLine,
                                              &HJFamilyStream2D,         &HJFamilyStream3D,       &HJFamilyStream3DPairs,
                                              &HJFamilyStream3DClusters, &HJFamilyStream3DArrays, &HJFamilyStream3DSlabs,
                                              &HJFamilyBoxArrays,        &HJFamilyPlainFirst,     &HJFamilyGeneral,
+#if !defined(HJ_FLOAT)
                                              &HJFamilyTileLine,         &HJFamilyTile2D,         &HJFamilyTile,
+#endif
                                              &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
-                                             &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch,
-                                             &HJFamilySystemProduct,    &HJFamilySystemSweep};
+#if !defined(HJ_FLOAT)
+                                             &HJFamilySystemProduct,    &HJFamilySystemSweep,
+#endif
+                                             &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch};
 
 /* Whether a point has several unknowns */
 static bool HJTableOfSystems(const HJAsk *ask)

@@ -10,22 +10,29 @@
 
 #define HJ_BYTES ((int)sizeof(PetscScalar))
 
-/* Two numbers that lie together. HJ_PTX, HJ_PTX_BYTES, HJ_PTX_REG, HJ_PTX_ZERO: the type in PTX, its bytes, the letter of a register of it,
-   zero. HJ_NEWTON_STEPS: from HJInverseStart() to the inverse */
+/* HJScalar2: two numbers that lie together. HJ_PTX, HJ_PTX_BYTES, HJ_PTX_REG, HJ_PTX_ZERO: the type in PTX, its bytes, the letter of its
+   registers, zero; HJ_PTX_BITS, HJ_PTX_BITS_REG: the same of its bits. HJ_NEWTON_STEPS: from HJInverseStart() to the inverse.
+   HJ_EPSILON: the distance of 1 from the next number */
 #if defined(HJ_FLOAT)
   #define HJ_PTX          "f32"
   #define HJ_PTX_BYTES    "4"
   #define HJ_PTX_REG      "f"
+  #define HJ_PTX_BITS     "32"
+  #define HJ_PTX_BITS_REG "r"
   #define HJ_PTX_ZERO     "0f00000000"
   #define HJ_NEWTON_STEPS 1
+  #define HJ_EPSILON      1.2e-7
 typedef float2 HJScalar2;
 #else
   #define HJ_PTX          "f64"
   #define HJ_PTX_BYTES    "8"
   #define HJ_PTX_REG      "d"
+  #define HJ_PTX_BITS     "64"
+  #define HJ_PTX_BITS_REG "l"
   #define HJ_PTX_ZERO     "0d0000000000000000"
   #define HJ_NEWTON_STEPS 2
-typedef double2 HJScalar2;
+  #define HJ_EPSILON      PETSC_MACHINE_EPSILON
+typedef double2                          HJScalar2;
 #endif
 
 static __host__ __device__ __forceinline__ HJScalar2 HJScalar2Of(PetscScalar x, PetscScalar y)
@@ -42,22 +49,27 @@ static __device__ __forceinline__ PetscScalar HJInverseStart(PetscScalar d)
   return y;
 }
 
-/* The bits of a number in a word of 8 bytes, and back */
-static __device__ __forceinline__ long long HJBitsOf(double v)
+/* The bits of a number, and back; a word of 8 bytes has them in its lower ones */
+#if defined(HJ_FLOAT)
+typedef unsigned                         HJBits;
+static __device__ __forceinline__ HJBits HJBitsOf(PetscScalar v)
 {
-  return __double_as_longlong(v);
-}
-
-static __device__ __forceinline__ long long HJBitsOf(float v)
-{
-  return (long long)__float_as_uint(v);
+  return __float_as_uint(v);
 }
 
 static __device__ __forceinline__ PetscScalar HJFromBits(long long bits)
 {
-#if defined(HJ_FLOAT)
   return __uint_as_float((unsigned)bits);
-#else
-  return __longlong_as_double(bits);
-#endif
 }
+#else
+typedef long long                        HJBits;
+static __device__ __forceinline__ HJBits HJBitsOf(PetscScalar v)
+{
+  return __double_as_longlong(v);
+}
+
+static __device__ __forceinline__ PetscScalar HJFromBits(long long bits)
+{
+  return __longlong_as_double(bits);
+}
+#endif

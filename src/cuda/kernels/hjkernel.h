@@ -175,7 +175,7 @@ typedef struct HJ_CUDA {
   PetscScalar    *h_rows;
   int             main_row;  /* dictionary: the most frequent row */
   HJFrame2D       frame;     /* where st.frame says that there is one */
-  PetscScalar    *d_w, *h_w; /* weights of the last long stale sweep */
+  PetscReal      *d_w, *h_w; /* weights of the last long stale sweep */
   int             n_w, max_w;
 } HJ_CUDA;
 

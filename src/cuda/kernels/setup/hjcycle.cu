@@ -348,8 +348,8 @@ PetscErrorCode HJFillDense_CUDA(const HJGrid *grid, const HJCoefficients *c, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block has a row, which no kernel before it writes: it is read before these are done */
-static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, const double *a, const double *x, double *y)
+/* y = scale A x. A block has a row, which no kernel before it writes: it is read before these are done. Sums are double */
+template <typename T> static __device__ __forceinline__ void HJDenseRow(int n, double scale, const double *a, const T *x, T *y)
 {
   const double *row = a + (long long)blockIdx.x * n;
   double        v[HJ_ROW_LOADS], sum = 0;
@@ -366,23 +366,50 @@ static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, c
   for (int u = 0; u < HJ_ROW_LOADS; u++) {
     const int j = threadIdx.x + u * HJ_ROW_THREADS;
 
-    if (j < n) sum = fma(v[u], __ldcg(x + j), sum);
+    if (j < n) sum = fma(v[u], (double)__ldcg(x + j), sum);
   }
   sum = HJBlockSum(sum);
-  if (!threadIdx.x) y[blockIdx.x] = sum;
+  if (!threadIdx.x) y[blockIdx.x] = (T)(scale * sum);
+}
+
+static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, const double *a, const double *x, double *y)
+{
+  HJDenseRow(n, 1, a, x, y);
+}
+
+static __global__ void __launch_bounds__(HJ_ROW_THREADS)
+  HJDenseSingle_Kernel(int n, double scale, const double *a, const float *x, float *y)
+{
+  HJDenseRow(n, scale, a, x, y);
+}
+
+static PetscErrorCode HJDenseLaunch(PetscInt n, const void *kernel, void **args)
+{
+  HJLaunch how = {dim3((unsigned)n), dim3(HJ_ROW_THREADS), 0, NULL, 0, true, false};
+
+  PetscFunctionBegin;
+  PetscCheck(n <= HJ_DENSE_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d rows, a dense matrix has at most %d", (int)n, HJ_DENSE_MAX);
+  PetscCall(HJStream(&how.stream));
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMultiplyDense_CUDA(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y)
 {
-  HJLaunch     how = {dim3((unsigned)n), dim3(HJ_ROW_THREADS), 0, NULL, 0, true, false};
-  cudaStream_t stream;
-  int          m      = (int)n;
-  void        *args[] = {&m, (void *)&a, (void *)&x, &y};
+  int   m      = (int)n;
+  void *args[] = {&m, (void *)&a, (void *)&x, &y};
 
   PetscFunctionBegin;
-  PetscCheck(n <= HJ_DENSE_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d rows, a dense matrix has at most %d", m, HJ_DENSE_MAX);
-  PetscCall(HJStream(&stream));
-  how.stream = stream;
-  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJDense_Kernel, args));
+  PetscCall(HJDenseLaunch(n, (const void *)HJDense_Kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMultiplyDenseSingle_CUDA(PetscInt n, PetscReal scale, const PetscReal *a, const void *x, void *y)
+{
+  int   m      = (int)n;
+  void *args[] = {&m, &scale, (void *)&a, (void *)&x, &y};
+
+  PetscFunctionBegin;
+  PetscCall(HJDenseLaunch(n, (const void *)HJDenseSingle_Kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,3 +12,5 @@ PetscErrorCode HJNumberWait_CUDA(const HJNumber *, PetscScalar *);
 PetscErrorCode HJFillDense_CUDA(const HJGrid *, const HJCoefficients *, PetscBool constants, PetscScalar *a, PetscScalar *shift);
 PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work);
 PetscErrorCode HJMultiplyDense_CUDA(PetscInt n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y);
+/* For HJSingleOps */
+PETSC_INTERN PetscErrorCode HJMultiplyDenseSingle_CUDA(PetscInt n, PetscReal scale, const PetscReal *a, const void *x, void *y);

@@ -11,13 +11,13 @@
 #include "hjinterpolation_cuda.h"
 
 typedef struct {
-  HJColumns     w;
-  HJShell       shell;  /* of x */
-  HJBox         domain; /* of the fine grid */
-  const double *x, *ghost, *b;
-  double       *y;
-  int           nf[3], first[3], n[3]; /* fine points; points that threads do, from which on */
-  int           blocks[2];             /* in x and y */
+  HJColumns          w;
+  HJShell            shell;  /* of x */
+  HJBox              domain; /* of the fine grid */
+  const PetscScalar *x, *ghost, *b;
+  PetscScalar       *y;
+  int                nf[3], first[3], n[3]; /* fine points; points that threads do, from which on */
+  int                blocks[2];             /* in x and y */
 } HJInterpolationArgs;
 
 static __device__ __forceinline__ bool HJInterpolationPlace(const HJInterpolationArgs &p, int at[3])
@@ -40,9 +40,9 @@ template <bool TWO0, bool TWO1, bool TWO2> static __device__ constexpr int HJInt
 
 /* A coarse point that gives to the fine points of a cell: its value, 0 where there is none, and its column */
 typedef struct {
-  double        x;
-  const double *w;
-  long long     stride;
+  PetscScalar        x;
+  const PetscScalar *w;
+  long long          stride;
 } HJInterpolationParent;
 
 static __device__ __noinline__ HJInterpolationParent HJInterpolationFar(const HJInterpolationArgs &p, int i, int j, int k)
@@ -60,7 +60,7 @@ static __device__ __noinline__ HJInterpolationParent HJInterpolationFar(const HJ
 
 /* Adds what one parent, A, B, C cells further, gives to the fine points s, t, u of the cell */
 template <bool TWO0, bool TWO1, bool TWO2, int A, int B, int C>
-static __device__ __forceinline__ void HJInterpolationAdd(const HJInterpolationParent &parent, double *y)
+static __device__ __forceinline__ void HJInterpolationAdd(const HJInterpolationParent &parent, PetscScalar *y)
 {
 #pragma unroll
   for (int u = C; u <= TWO2; u++)
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void HJInterpolationAdd(const HJInterpolationP
 /* OWNED: all parents are this rank's, or outside the domain, where step is 0 and mask too */
 template <bool TWO0, bool TWO1, bool TWO2, bool OWNED>
 static __device__ __forceinline__ void HJInterpolationCell(const HJInterpolationArgs &p, const int c[3], const long long step[3],
-                                                           const bool there[3], double *y)
+                                                           const bool there[3], PetscScalar *y)
 {
   const long long at = ((long long)c[2] * p.w.nc[1] + c[1]) * p.w.nc[0] + c[0];
 
@@ -84,7 +84,7 @@ static __device__ __forceinline__ void HJInterpolationCell(const HJInterpolation
     HJInterpolationParent parent;                                                                                                          \
     if (OWNED) {                                                                                                                           \
       const long long here = at + a * step[0] + b * step[1] + c_ * step[2];                                                                \
-      parent.x             = (a && !there[0]) || (b && !there[1]) || (c_ && !there[2]) ? 0.0 : __ldg(p.x + here);                          \
+      parent.x             = (a && !there[0]) || (b && !there[1]) || (c_ && !there[2]) ? HJ_ZERO : __ldg(p.x + here);                      \
       parent.w             = p.w.coefficient + here;                                                                                       \
       parent.stride        = p.w.n;                                                                                                        \
     } else parent = HJInterpolationFar(p, c[0] + a, c[1] + b, c[2] + c_);                                                                  \
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(HJ_INTERPOLATION_THREADS) HJInterpolateVariabl
   int            c[3], f[3];
   long long      step[3] = {1, p.w.nc[0], (long long)p.w.nc[0] * p.w.nc[1]};
   bool           there[3], owned = true;
-  double         y[8];
+  PetscScalar    y[8];
 
   if (!HJInterpolationPlace(p, c)) return;
 #pragma unroll
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(HJ_INTERPOLATION_THREADS, 4) HJGatherVariable_
   constexpr bool two[3] = {TWO0, TWO1, TWO2};
   int            c[3], f[3], step[3][2] = {};
   bool           owned = true;
-  double         sum;
+  PetscScalar    sum;
 
   if (!HJInterpolationPlace(p, c)) return;
 #pragma unroll
@@ -170,16 +170,16 @@ __global__ void __launch_bounds__(HJ_INTERPOLATION_THREADS, 4) HJGatherVariable_
   const long long here = ((long long)c[2] * p.n[1] + c[1]) * p.n[0] + c[0];
   const long long at   = ((long long)f[2] * p.nf[1] + f[1]) * p.nf[0] + f[0];
 
-  sum = p.b ? p.b[here] : 0.0;
+  sum = p.b ? p.b[here] : HJ_ZERO;
 #pragma unroll
   for (int pz = -TWO2; pz <= TWO2; pz++)
 #pragma unroll
     for (int py = -TWO1; py <= TWO1; py++)
 #pragma unroll
       for (int px = -TWO0; px <= TWO0; px++) {
-        const int       sx = px ? step[0][px > 0] : 0, sy = py ? step[1][py > 0] : 0, sz = pz ? step[2][pz > 0] : 0;
-        const long long to = at + ((long long)sz * p.nf[1] + sy) * p.nf[0] + sx;
-        const double    w  = __ldg(p.w.coefficient + HJInterpolationSlot<TWO0, TWO1, TWO2>(px, py, pz) * (long long)p.w.n + here);
+        const int         sx = px ? step[0][px > 0] : 0, sy = py ? step[1][py > 0] : 0, sz = pz ? step[2][pz > 0] : 0;
+        const long long   to = at + ((long long)sz * p.nf[1] + sy) * p.nf[0] + sx;
+        const PetscScalar w  = __ldg(p.w.coefficient + HJInterpolationSlot<TWO0, TWO1, TWO2>(px, py, pz) * (long long)p.w.n + here);
 
         sum += w * (owned ? __ldg(p.x + to) : HJShellAt(&p.shell, p.x, p.ghost, f[0] + px, f[1] + py, f[2] + pz));
       }
@@ -261,6 +261,7 @@ PetscErrorCode HJInterpolateTransposeVariable_CUDA(const HJTransferProduct *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 typedef struct {
   HJColumns           w, couplings;
   HJFine              rows, a;
@@ -547,3 +548,4 @@ PetscErrorCode HJGalerkinVariable_CUDA(const HJGalerkin *g)
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif

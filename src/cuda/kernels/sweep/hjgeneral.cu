@@ -97,7 +97,7 @@ static PetscErrorCode HJGeneralFirstLaunch(HJ_CUDA *cuda, cudaStream_t stream, c
 {
   const HJDStencil  *st     = &cuda->st;
   const HJDSweep    *s      = pass->sweep;
-  HJGeneralFirstArgs p      = {s->b, st->dinv, s->y, pass->w[0], s->write, s->box, s->ybox, st->box, 0};
+  HJGeneralFirstArgs p      = {s->b, st->dinv, s->y, (PetscScalar)pass->w[0], s->write, s->box, s->ybox, st->box, 0};
   void              *args[] = {&p};
   HJLaunch           how    = {};
 

@@ -81,7 +81,7 @@ template <bool CUT> static __device__ __forceinline__ bool HJRestrictHasBelow(co
   return p.first[2] || (CUT && p.beside_x[0]);
 }
 
-/* What a point's residual is multiplied by where it is gathered: of those that hang. i: its place along a direction, among the rank's own */
+/* What a point's residual is multiplied by where it is gathered: of those that hang. i: its place in a direction, of the rank's own */
 static __device__ __forceinline__ PetscScalar HJRestrictScale(const HJRestrictArgs &p, int d, int i)
 {
   return i == 0 ? p.scale[d][0] : i == p.n[d] - 1 ? p.scale[d][1] : (PetscScalar)1.0;

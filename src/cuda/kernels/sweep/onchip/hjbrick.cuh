@@ -23,7 +23,7 @@ __device__ __forceinline__ void HJSlotStore(const char *at, unsigned on, PetscSc
 #if HJ_SLOT_WORDS && __CUDA_ARCH__ >= 700
   asm volatile("{ .reg .b128 t; .reg .pred q; setp.ne.u32 q, %3, 0; mov.b128 t, {%1, %2}; @q st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(
                  at),
-               "l"(HJBitsOf(v)), "l"(epoch), "r"(on)
+               "l"((long long)HJBitsOf(v)), "l"(epoch), "r"(on)
                : "memory");
 #endif
 }

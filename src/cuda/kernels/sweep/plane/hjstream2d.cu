@@ -132,7 +132,7 @@ static HJ2DLike HJStream2DFindLike(const HJDStencil *st, int base)
     bool same = true;
 
     /* a row over its diagonal is rounded twice */
-    for (int o = 0; o < n; o++) same = same && PetscAbsReal(st->h_rows[r * n + o] - b[o]) <= 2 * PETSC_MACHINE_EPSILON * PetscAbsReal(b[o]);
+    for (int o = 0; o < n; o++) same = same && PetscAbsReal(st->h_rows[r * n + o] - b[o]) <= 2 * HJ_EPSILON * PetscAbsReal(b[o]);
     if (same) like.bits[r >> 5] |= 1u << (r & 31);
   }
   return like;
@@ -513,7 +513,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const H
   const HJ2DLayout *l      = (const HJ2DLayout *)layout;
   const HJ2DData   *data   = (const HJ2DData *)cu->family_data;
   const int         zero   = l->g.zero_guess;
-  const PetscScalar none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
+  const PetscReal   none   = 0; /* weight of a level that a zero guess of one subiteration does not need */
   HJ2DArgs          g      = l->g;
 
   PetscFunctionBegin;

@@ -89,9 +89,9 @@ __device__ __forceinline__ unsigned HJ3ClusterRank()
 __device__ __forceinline__ void HJ3Send(PetscScalar *dst, PetscScalar v, unsigned bar, unsigned block)
 {
   asm volatile("{\n.reg .b32 d, b;\nmapa.shared::cluster.u32 d, %0, %3;\nmapa.shared::cluster.u32 b, %2, "
-               "%3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [d], %1, [b];\n}" ::"r"(
-                 (unsigned)__cvta_generic_to_shared(dst)),
-               "l"(HJBitsOf(v)), "r"(bar), "r"(block)
+               "%3;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b" HJ_PTX_BITS
+               " [d], %1, [b];\n}" ::"r"((unsigned)__cvta_generic_to_shared(dst)),
+               HJ_PTX_BITS_REG(HJBitsOf(v)), "r"(bar), "r"(block)
                : "memory");
 }
 
@@ -101,17 +101,18 @@ __device__ __forceinline__ void HJ3ClusterSync()
 }
 
 /* HJCopyNumber(), or a zero */
-__device__ __forceinline__ void HJ3Copy8Or0(PetscScalar *dst, const PetscScalar *src, bool copy)
+__device__ __forceinline__ void HJ3CopyOr0(PetscScalar *dst, const PetscScalar *src, bool copy)
 {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src), "r"(copy ? 8 : 0));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], " HJ_PTX_BYTES ", %2;" ::"r"((unsigned)__cvta_generic_to_shared(dst)), "l"(src),
+               "r"(copy ? HJ_BYTES : 0));
 }
 
 /* A sweep of three subiterations from x; from a zero guess, which leaves the residual too; of four from a zero guess */
 enum { HJ3_FROM_X, HJ3_LEAVES, HJ3_FROM_ZERO };
 
 /*
-   A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, one number further in where the array's row
-   starts amid a word
+   A bulk copy moves whole 16-byte words: every row lies in shared memory as in its array, further in by its shift, as many numbers as the
+   array's row starts after the beginning of a word
 */
 template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<1, NW, 3, 2> {
   typedef HJ3Block<1, NW, 3, 2> Base; /* slots of x: landing, newest, one with neighbours */
@@ -121,14 +122,16 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   static constexpr int  NA = SYM ? 4 : 7, B = NA, X = NA + 1, XFAR = NA + 2,
                        YFAR = NA + 3; /* what a pair of lanes copies: an array of coefficients, b, x, rows outside the tile */
   static constexpr int DX = NA + 3 + SYM, DXFAR = DX + 1; /* start: the inverse diagonal as x */
-  static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * 8 * TX;
-  static constexpr int PC = TX + 2 + 2 * SYM, PX = TX + 4,
-                       PE = TX + 2; /* row lengths; symmetric: one column and row more on the low side */
+  static constexpr int PAIRS = DX + 2 * START /* after them two lanes that put zeros beside x */, EDGE = 2 * HJ_BYTES * TX;
+  static constexpr int MASK = 16 / HJ_BYTES - 1,
+                       LAST = MASK == 1 ? 31 : 30; /* numbers of a word but one: shifts are no larger; see shift */
+  static constexpr int PC = TX + (HJ_BYTES == 8 ? 2 + 2 * SYM : 4), PX = TX + (HJ_BYTES == 8 ? 4 : 8),
+                       PE = TX + 2; /* row lengths, whole words but for PE; symmetric: one column and row more on the low side */
   static constexpr int SC = ((NA + 1) * NW + SYM) * PC, SX = (NW + 2) * PX, SL = (NW + 2) * PE, SE = 2 * SL;
   static constexpr int STEPS    = 6,
                        BARRIERS = 8; /* two slots of cs; two of what each of the blocks beside this one sends; from STEPS on: ends of
                                                   steps, and one that keeps what follows aligned */
-  static constexpr int DOUBLES = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = 8 * (DOUBLES + BARRIERS) + sizeof(HJ3Fixed);
+  static constexpr int NUMBERS = 2 * SC + 3 * (1 + START) * SX + 2 * SE, BYTES = HJ_BYTES * NUMBERS + 8 * BARRIERS + sizeof(HJ3Fixed);
   static constexpr int FLAGS = 2 * PAIRS + 2, ACTIVE1 = 1, ACTIVE2 = 2, THERE = 4, WRITE = 8, MORE = 16,
                        WRITEX = 32;                                        /* what the lanes from FLAGS on tell, see SetFlags() */
   static constexpr int WRITES = 3, PHASE = 6, EDGE_BIT = 1 << 8, SLOT = 9; /* of bits */
@@ -141,15 +144,15 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   const PetscScalar *from;        /* first (even lane) or last point of the row that this pair of lanes copies next */
   int                to;          /* its place in a slot and, from bit 16 on, points of the row */
   int                step, steps; /* the number of steps in which this is so, counted from the first of them */
-  unsigned           shift;       /* shifts of what came with the newest plane of x, two bits a pair; last bit: of the plane of x before */
+  unsigned           shift; /* shifts of what came with the newest plane of x, two bits a pair; last two bits: of the plane of x before */
   PetscScalar        C1[6][V], C2[3][V],
     u[V];           /* T of plane r - 2; its +-y and +z of plane r - 3 times w[1] w[2]; symmetric: +z coefficient of plane r - 2 */
   PetscScalar D[V]; /* start: diagonal of plane r - 2 */
   PetscScalar xp[V], f1[V], f2[V], t2[V], y[V]; /* x, f_1 of plane r - 2, f_2 of r - 3; sums for f_2 of r - 2, y of r - 3 */
 
   __device__ HJ3VariableBlock(const HJ3Args &args, PetscScalar *sm)
-      : Base(args, sm, (HJ3Fixed *)(sm + DOUBLES + BARRIERS)), cs(sm + 3 * SX), es(cs + 2 * SC), ds(es + 2 * SE),
-        bar((unsigned)__cvta_generic_to_shared(sm + DOUBLES)), bits(0)
+      : Base(args, sm, (HJ3Fixed *)(sm + NUMBERS + 8 * BARRIERS / HJ_BYTES)), cs(sm + 3 * SX), es(cs + 2 * SC), ds(es + 2 * SE),
+        bar((unsigned)__cvta_generic_to_shared(sm + NUMBERS)), bits(0)
   {
     if (warp == 0 ? blockIdx.x % args.cluster > 0 : warp == NW - 1 && (blockIdx.x + 1) % args.cluster > 0) bits = EDGE_BIT;
     if (threadIdx.x <= STEPS) {
@@ -242,7 +245,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
       }
     }
     py = s.y + HJDIndex(s.ybox, q.x + lane, row, r0 - 3);
-    for (int i = threadIdx.x; i < DOUBLES / 2; i += 32 * NW) ((HJScalar2 *)xs)[i] = HJScalar2Of(0, 0);
+    for (int i = threadIdx.x; i < NUMBERS / 2; i += 32 * NW) ((HJScalar2 *)xs)[i] = HJScalar2Of(0, 0);
     HJ3_UNROLL for (int v = 0; v < V; v++)
     {
       HJ3_UNROLL for (int a = 0; a < 6; a++) C1[a][v] = 0;
@@ -281,18 +284,25 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   {
     const bool isd = START && (lane / 2 == DX || lane / 2 == DXFAR), isx = lane / 2 == X || lane / 2 == XFAR || lane / 2 == PAIRS,
                zero = lane / 2 == PAIRS, go = (unsigned)step < (unsigned)steps;
-    const int      odd = (size_t)from >> 3 & 1, by = (odd ^ to) & 1;
+    const int      place = (int)((size_t)from / HJ_BYTES) & MASK, by = MASK == 1 ? (place ^ to) & 1 : (place - to) & MASK;
     const unsigned flags = __ballot_sync(~0u, go) >> FLAGS;
 
     bits  = bits >> SLOT == 2 ? bits & ((1 << SLOT) - 1) : bits + (1 << SLOT);
-    shift = (__ballot_sync(~0u, by) & ~(1u << 31)) | Bit(shift, X) << 31;
+    shift = (__ballot_sync(~0u, MASK == 1 ? by : by >> (lane & 1) & 1) & ~(MASK << LAST)) | Shift(shift, X) << LAST;
     {
-      PetscScalar *d     = (isd ? ds + (bits >> SLOT) * SX : isx ? xs + (bits >> SLOT) * SX : cs + z * SC) + (to & 65535) + by;
-      const int    bytes = go && lane < 2 * PAIRS && !(lane & 1) ? 8 * (((to >> 16) - odd) & ~1) : 0, sum = HJ3Sum(bytes);
+      PetscScalar *d    = (isd ? ds + (bits >> SLOT) * SX : isx ? xs + (bits >> SLOT) * SX : cs + z * SC) + (to & 65535) + by;
+      const int    head = Head(place), bytes = go && lane < 2 * PAIRS && !(lane & 1) ? HJ_BYTES * (((to >> 16) - head) & ~MASK) : 0,
+                sum = HJ3Sum(bytes);
 
       if (lane == 0) HJ3Expect(bar + 8 * z, sum);
-      if (bytes) HJ3CopyBulk(d + odd, from + odd, bytes, bar + 8 * z);
-      if (go && lane < FLAGS && (zero || odd != (lane & 1))) HJ3Copy8Or0(zero ? d + (lane & 1 ? 1 : -1) : d, from, !zero);
+      if (bytes) HJ3CopyBulk(d + head, from + head, bytes, bar + 8 * z);
+      if (MASK == 1) {
+        if (go && lane < FLAGS && (zero || place != (lane & 1))) HJ3CopyOr0(zero ? d + (lane & 1 ? 1 : -1) : d, from, !zero);
+      } else if (go && lane < FLAGS) {
+        const int step = lane & 1 ? -1 : 1, n = zero ? 1 : lane & 1 ? ((to >> 16) - head) & MASK : head;
+
+        HJ3_UNROLL for (int u = 0; u < MASK; u++) if (u < n) HJ3CopyOr0(zero ? d - step : d + step * u, from + step * u, !zero);
+      }
       HJ3ArriveCopied(bar + 8 * z);
     }
     from += isx || lane / 2 == B ? f.sz : f.si;
@@ -313,7 +323,19 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     Wait(1);
   }
 
-  static __device__ __forceinline__ int Bit(unsigned shifts, int pair) { return shifts >> (2 * pair) & 1; }
+  static __device__ __forceinline__ int Shift(unsigned shifts, int pair) { return shifts >> (2 * pair) & MASK; }
+
+  /* How much larger the shift is of the row that begins n numbers before, or after, one of that shift */
+  static __device__ __forceinline__ int Before(int by, int n) { return MASK == 1 ? (n & 1 ? 1 - 2 * by : 0) : ((by - n) & MASK) - by; }
+  static __device__ __forceinline__ int After(int by, int n) { return ((by + n) & MASK) - by; }
+
+  /* Points of this pair's row before the first whole word; of an odd lane place is that of the last one */
+  __device__ __forceinline__ int Head(int place) const
+  {
+    const int n = to >> 16;
+
+    return MASK == 1 ? place : min(-(lane & 1 ? place - n + 1 : place) & MASK, n);
+  }
 
   /* What the rows above and below add to the sums of f_2 and y */
   __device__ __forceinline__ void Begin(int z)
@@ -333,11 +355,11 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   {
     const PetscScalar *q = cs + z * SC + warp * PC + lane + SYM + 32 * v, *p[NA];
 
-    HJ3_UNROLL for (int a = 0; a < NA; a++) p[a] = q + Place(a) + Bit(shifts, a);
+    HJ3_UNROLL for (int a = 0; a < NA; a++) p[a] = q + Place(a) + Shift(shifts, a);
     if (SYM) {
       k[0] = p[0][-1];
       k[1] = p[0][0];
-      k[2] = p[1][(f.ni & 1 ? 1 - 2 * Bit(shifts, 1) : 0) - PC];
+      k[2] = p[1][Before(Shift(shifts, 1), f.ni) - PC];
       k[3] = p[1][0];
       k[4] = u[v];
       k[5] = p[2][0];
@@ -351,17 +373,17 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   __device__ __forceinline__ PetscScalar First(int z, unsigned now, int v, PetscScalar newest, PetscScalar &x, PetscScalar k[7]) const
   {
     const int          before = (bits >> (SLOT + 1) ? 0 : (bits >> SLOT) + 1) * SX + (warp + 1) * PX + 1 + lane + 32 * v;
-    const int          by = now >> 31, far = f.nx & 1 ? 1 - 2 * by : 0;
+    const int          by = now >> LAST, below = Before(by, f.nx), above = MASK == 1 ? below : After(by, f.nx);
     const PetscScalar *q = xs + before + by;
-    PetscScalar        t = START ? HJ_ZERO : cs[z * SC + warp * PC + lane + SYM + Place(B) + Bit(now, B) + 32 * v];
+    PetscScalar        t = START ? HJ_ZERO : cs[z * SC + warp * PC + lane + SYM + Place(B) + Shift(now, B) + 32 * v];
 
     Coefficients(z, now, v, k);
-    if (START) k[6] = ds[before + (Bit(now, DX) ^ ((int)f.si & 1))];
+    if (START) k[6] = ds[before + (MASK == 1 ? Shift(now, DX) ^ ((int)f.si & 1) : (Shift(now, DX) - (int)f.si) & MASK)];
     x = q[0];
     t = fma(-k[0], q[-1], t);
     t = fma(-k[1], q[1], t);
-    t = fma(-k[2], q[far - PX], t);
-    t = fma(-k[3], q[far + PX], t);
+    t = fma(-k[2], q[below - PX], t);
+    t = fma(-k[3], q[above + PX], t);
     t = fma(-k[4], xp[v], t);
     t = fma(-k[5], newest, t);
     return fma(k[6], t, START ? g.share * x : -x); /* start: D^-1 b is x divided by the first weight */
@@ -373,8 +395,8 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
   {
     const PetscScalar  w   = g.w[0];
     const int          to  = slot * SX + (warp + 1) * PX + 1 + lane;
-    PetscScalar       *own = xs + to + Bit(now, X);
-    const PetscScalar *d   = ds + to + Bit(now, DX);
+    PetscScalar       *own = xs + to + Shift(now, X);
+    const PetscScalar *d   = ds + to + Shift(now, DX);
 
     HJ3_UNROLL for (int v = 0; v < V; v++) o[v] = 0;
     if (!there) return;
@@ -385,8 +407,8 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
     if (warp == 0 || warp == NW - 1) {
       const int far = slot * SX + (warp ? NW + 1 : 0) * PX + 1 + lane;
 
-      own = xs + far + Bit(now, XFAR);
-      d   = ds + far + Bit(now, DXFAR);
+      own = xs + far + Shift(now, XFAR);
+      d   = ds + far + Shift(now, DXFAR);
       HJ3_UNROLL for (int v = 0; v < V; v++) own[32 * v] *= w * d[32 * v];
     }
   }
@@ -399,7 +421,7 @@ template <int NW, int V, bool SYM, int KIND> struct HJ3VariableBlock : HJ3Block<
                       w2       = LEAVES ? g.w[2] : g.w[1 + START] * g.w[2 + START];
     const int          arrived = bits >> SLOT;
     const unsigned     now     = shift;
-    const PetscScalar *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Bit(now, X) + lane;
+    const PetscScalar *newest  = xs + (bits >> SLOT) * SX + (warp + 1) * PX + 1 + Shift(now, X) + lane;
     PetscScalar        k[V][7], x[V], o1[V], o2[V], first[V], *e = es + z * SE + (warp + 1) * PE + 1 + lane;
 
     if (NW <= 16) HJ3Wait(bar + 8 * STEPS, z ^ 1);

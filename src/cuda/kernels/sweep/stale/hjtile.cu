@@ -9,16 +9,16 @@
 #include <cooperative_groups.h>
 
 typedef struct {
-  HJDStencil    st;
-  HJDSweep      s;
-  HJTileLayout  lay;
-  int           count, main_row;
-  const int    *list;                             /* numbers of the tiles to do; NULL: all */
-  bool          pointwise;                        /* start from w[0] dinv b, ring included */
-  bool          ghosts;                           /* the sweep has ghost arrays */
-  double        dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
-  double        w[HJD_MAX_COUNT];
-  const double *d_w; /* weights in device memory, if not NULL */
+  HJDStencil       st;
+  HJDSweep         s;
+  HJTileLayout     lay;
+  int              count, main_row;
+  const int       *list;                             /* numbers of the tiles to do; NULL: all */
+  bool             pointwise;                        /* start from w[0] dinv b, ring included */
+  bool             ghosts;                           /* the sweep has ghost arrays */
+  PetscScalar      dinv, row[1 + HJD_MAX_NEIGHBORS]; /* the main row */
+  PetscScalar      w[HJD_MAX_COUNT];
+  const PetscReal *d_w; /* weights in device memory, if not NULL */
 } HJTileArgs;
 
 /* Box of this block's part of the tile, owned box, and whether the part above belongs to another block of the cluster */
@@ -35,7 +35,7 @@ template <int DIM> __device__ bool HJTileBoxes(const HJTileArgs &p, int block, H
 }
 
 /* The inverse diagonal of a row; the main row's is at hand: no load that waits for the index */
-__device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, int r)
+__device__ __forceinline__ PetscScalar HJTileDinv(const HJTileArgs &p, int r)
 {
   return r == p.main_row ? p.dinv : p.st.dinv_rows[r];
 }
@@ -45,7 +45,7 @@ __device__ __forceinline__ double HJTileDinv(const HJTileArgs &p, int r)
    Lanes along x, lines of the tile in turn; a batch's loads are all in flight before the first is used.
 */
 template <int DIM, int STORAGE, bool POINTWISE, bool GHOSTS>
-__device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, double *s_x, int buffer)
+__device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int plane, PetscScalar *s_x, int buffer)
 {
   constexpr int BATCH = 4, M = DIM - 1;
   const int nx = DIM > 1 ? HJDWidth(t, 0) + 2 : 1, ny = DIM > 2 ? HJDWidth(t, 1) + 2 : 1, nm = HJDWidth(t, M) > 0 ? HJDWidth(t, M) + 2 : 0;
@@ -57,13 +57,13 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
   const int lo_j = DIM > 2 ? p.s.domain.lo[1] - t.lo[1] + 1 : 0, hi_j = DIM > 2 ? p.s.domain.hi[1] - t.lo[1] + 1 : 1,
             lo_m = p.s.domain.lo[M] - t.lo[M] + 1, hi_m = min(nm, p.s.domain.hi[M] - t.lo[M] + 1);
   const long long sj = HJDWidth(p.s.box, 0), cj = HJDWidth(p.st.box, 0),
-                  sm = DIM == 1   ? 1
-                       : DIM == 2 ? sj
-                                  : sj * HJDWidth(p.s.box, 1),
-                  cm = DIM == 1   ? 1
-                       : DIM == 2 ? cj
-                                  : cj * HJDWidth(p.st.box, 1);
-  const double *from = POINTWISE ? p.s.b : p.s.x;
+                  sm      = DIM == 1   ? 1
+                            : DIM == 2 ? sj
+                                       : sj * HJDWidth(p.s.box, 1),
+                  cm      = DIM == 1   ? 1
+                            : DIM == 2 ? cj
+                                       : cj * HJDWidth(p.st.box, 1);
+  const PetscScalar *from = POINTWISE ? p.s.b : p.s.x;
 
   for (int i = threadIdx.x % lanes; i < nx; i += lanes) {
     const bool      inside = from && (DIM == 1 || (t.lo[0] - 1 + i >= p.s.domain.lo[0] && t.lo[0] - 1 + i < p.s.domain.hi[0]));
@@ -72,8 +72,8 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
     int             m = threadIdx.x / lanes / ny, j = threadIdx.x / lanes - m * ny;
 
     while (m < nm) {
-      double x[BATCH], d[BATCH];
-      int    q[BATCH], r[BATCH];
+      PetscScalar x[BATCH], d[BATCH];
+      int         q[BATCH], r[BATCH];
 
 #pragma unroll
       for (int v = 0; v < BATCH; v++) {
@@ -82,8 +82,8 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
 
         q[v] = m < nm ? m * plane + j * px + i : -1;
         x[v] = read ? (GHOSTS ? HJDHome(p.s, from, POINTWISE ? p.s.bghost : p.s.xghost, t.lo[M] - 1 + m) : from)[at + line * sj + m * sm]
-                    : 0.0;
-        d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : 0.0;
+                    : HJ_ZERO;
+        d[v] = POINTWISE && STORAGE != HJ_DICTIONARY && read ? p.st.dinv[ca + j * cj + m * cm] : HJ_ZERO;
         r[v] = POINTWISE && STORAGE == HJ_DICTIONARY && read ? p.st.index[ca + j * cj + m * cm] : p.main_row;
         j += step_j;
         m += step_m + (j >= ny);
@@ -100,10 +100,10 @@ __device__ void HJTileLoad(const HJTileArgs &p, const HJDBox &t, int px, int pla
 
 /* start - sum_o a_o x_o at strip point s; coef(o) gives a_o; at points to the strip's first point in shared memory */
 template <int DIM, bool BOX, typename C>
-__device__ __forceinline__ double HJTileRest(double start, const double *at, int s, double below, double above, int px, int plane,
-                                             const C &coef)
+__device__ __forceinline__ PetscScalar HJTileRest(PetscScalar start, const PetscScalar *at, int s, PetscScalar below, PetscScalar above,
+                                                  int px, int plane, const C &coef)
 {
-  double rest = start, sum = 0.0; /* two chains of additions: latency */
+  PetscScalar rest = start, sum = 0.0; /* two chains of additions: latency */
 
 #pragma unroll
   for (int o = 0; o < HJDNeighbors(DIM, BOX); o++) {
@@ -111,7 +111,7 @@ __device__ __forceinline__ double HJTileRest(double start, const double *at, int
               dy       = DIM > 2 ? HJDOffset(DIM, BOX, o, 1) : 0;
     const bool lateral = dx || dy;
 
-    const double v = lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above;
+    const PetscScalar v = lateral ? at[(s + dm) * plane + dy * px + dx] : dm < 0 ? below : above;
 
     if (o % 2) sum = fma(coef(o), v, sum);
     else rest = fma(-coef(o), v, rest);
@@ -131,7 +131,7 @@ __device__ __forceinline__ void HJTileSync(int cluster)
 }
 
 /* The same place in the shared memory of another block of the cluster */
-__device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
+__device__ __forceinline__ void HJTilePush(PetscScalar *at, int rank, PetscScalar v)
 {
 #if __CUDA_ARCH__ >= 900
   *cooperative_groups::this_cluster().map_shared_rank(at, rank) = v;
@@ -141,24 +141,25 @@ __device__ __forceinline__ void HJTilePush(double *at, int rank, double v)
 /* One subiteration of a strip, in place: its own old values below are kept, the others come from cur. len: points that are the tile's,
    FULL: all of them. MAIN: all have the main row */
 template <int DIM, bool BOX, int STORAGE, int STRIP, bool MAIN, bool FULL>
-__device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const double *cur, int len, int px, int plane, long long ca,
-                                            unsigned long long rows, const double db[STRIP], const double dv[STRIP], double x[STRIP])
+__device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, PetscScalar w, const PetscScalar *cur, int len, int px, int plane,
+                                            long long ca, unsigned long long rows, const PetscScalar db[STRIP], const PetscScalar dv[STRIP],
+                                            PetscScalar x[STRIP])
 {
-  constexpr int   NN  = HJDNeighbors(DIM, BOX);
-  const int       sx  = HJDWidth(p.st.box, 0);
-  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), step = DIM == 1 ? 1 : DIM == 2 ? sx : sxy;
-  const double    last  = cur[(FULL ? STRIP : max(len, 0)) * plane];
-  double          below = cur[-plane];
+  constexpr int     NN  = HJDNeighbors(DIM, BOX);
+  const int         sx  = HJDWidth(p.st.box, 0);
+  const long long   sxy = (long long)sx * HJDWidth(p.st.box, 1), step = DIM == 1 ? 1 : DIM == 2 ? sx : sxy;
+  const PetscScalar last  = cur[(FULL ? STRIP : max(len, 0)) * plane];
+  PetscScalar       below = cur[-plane];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
-    const double t = x[s], above = s + 1 == STRIP || (!FULL && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
-    double       y;
+    const PetscScalar t = x[s], above = s + 1 == STRIP || (!FULL && s + 1 == len) ? last : x[s + 1 < STRIP ? s + 1 : s];
+    PetscScalar       y;
 
     if constexpr (MAIN) {
       y = HJTileRest<DIM, BOX>(fma(-p.row[0], t, db[s]), cur, s, below, above, px, plane, [&](int o) { return p.row[1 + o]; });
     } else if constexpr (STORAGE == HJ_DICTIONARY) {
-      const double *row = p.st.rows + (int)(rows >> (8 * s) & 255) * (1 + NN);
+      const PetscScalar *row = p.st.rows + (int)(rows >> (8 * s) & 255) * (1 + NN);
 
       y = HJTileRest<DIM, BOX>(fma(-__ldg(row), t, db[s]), cur, s, below, above, px, plane, [&](int o) { return __ldg(row + 1 + o); });
     } else {
@@ -176,14 +177,14 @@ __device__ __forceinline__ void HJTileStrip(const HJTileArgs &p, double w, const
 template <int DIM, bool BOX, int STORAGE, int STRIP, int THREADS>
 __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constant__ HJTileArgs p)
 {
-  constexpr int            M = DIM - 1;
-  extern __shared__ double s_x[];
-  HJDBox                   t, own;
-  const bool               more = HJTileBoxes<DIM>(p, blockIdx.x, t, own);
-  const int                wx = DIM > 1 ? HJDWidth(t, 0) : 1, ncol = wx * (DIM > 2 ? HJDWidth(t, 1) : 1), h = HJDWidth(t, M);
-  const int                px = DIM > 1 ? wx + p.lay.pad : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
-  const int                strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
-  const int                cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(double)));
+  constexpr int                 M = DIM - 1;
+  extern __shared__ PetscScalar s_x[];
+  HJDBox                        t, own;
+  const bool                    more = HJTileBoxes<DIM>(p, blockIdx.x, t, own);
+  const int                     wx = DIM > 1 ? HJDWidth(t, 0) : 1, ncol = wx * (DIM > 2 ? HJDWidth(t, 1) : 1), h = HJDWidth(t, M);
+  const int                     px = DIM > 1 ? wx + p.lay.pad : 1, plane = px * (DIM > 2 ? HJDWidth(t, 1) + 2 : 1);
+  const int                     strip = threadIdx.x / ncol, col = threadIdx.x - strip * ncol, s0 = strip * STRIP, len = min(STRIP, h - s0);
+  const int cj = DIM > 2 ? col / wx : 0, ci = col - cj * wx, buffer = (int)(p.lay.smem_bytes / (2 * sizeof(PetscScalar)));
   const int i = t.lo[0] + (DIM > 1 ? ci : s0), j = t.lo[1] + (DIM > 2 ? cj : DIM == 2 ? s0 : 0), k = t.lo[2] + (DIM > 2 ? s0 : 0);
   const int at               = len > 0 ? (s0 + 1) * plane + (DIM > 2 ? (cj + 1) * px : 0) + (DIM > 1 ? ci + 1 : 0)
                                        : plane + (DIM > 2 ? px : 0) + (DIM > 1),
@@ -192,7 +193,7 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
   const long long    ca      = len > 0 ? HJDIndex(p.st.box, i, j, k) : 0;
   unsigned long long rows    = 0;
   bool               uniform = true;
-  double             x[STRIP], db[STRIP], dv[STRIP];
+  PetscScalar        x[STRIP], db[STRIP], dv[STRIP];
 
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -201,7 +202,7 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
     uniform = uniform && r == p.main_row;
     rows |= (unsigned long long)r << (8 * s);
     x[s] = db[s] = 0.0;
-    dv[s]        = STORAGE != HJ_DICTIONARY && s < len ? p.st.dinv[ca + s * step] : 0.0;
+    dv[s]        = STORAGE != HJ_DICTIONARY && s < len ? p.st.dinv[ca + s * step] : HJ_ZERO;
   }
 #pragma unroll
   for (int s = 0; s < STRIP; s++) {
@@ -212,12 +213,19 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
 
   HJDAwaitInput();
   HJDLetNextStart();
-  const int       bi = DIM > 1 ? HJDWrap(i, p.s.wrap[0]) : i, bj = DIM > 2 ? HJDWrap(j, p.s.wrap[1]) : j;
-  const double   *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, bi, bj, k) : 0);
-  const long long bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
+  const int          bi = DIM > 1 ? HJDWrap(i, p.s.wrap[0]) : i, bj = DIM > 2 ? HJDWrap(j, p.s.wrap[1]) : j;
+  const PetscScalar *b  = p.s.b + (len > 0 ? HJDIndex(p.s.box, bi, bj, k) : 0);
+  const long long    bs = DIM == 1 ? 1 : DIM == 2 ? HJDWidth(p.s.box, 0) : (long long)HJDWidth(p.s.box, 0) * HJDWidth(p.s.box, 1);
 #pragma unroll
   for (int s = 0; s < STRIP; s++)
-    db[s] = s < len ? (p.ghosts ? b + (HJDHome(p.s, p.s.b, p.s.bghost, (DIM == 1 ? i : DIM == 2 ? j : k) + s) - p.s.b) : b)[s * bs] : 0.0;
+    db[s] = s < len ? (p.ghosts ? b + (HJDHome(p.s, p.s.b, p.s.bghost,
+                                               (DIM == 1   ? i
+                                                : DIM == 2 ? j
+                                                           : k) +
+                                                 s) -
+                                       p.s.b)
+                                : b)[s * bs]
+                    : HJ_ZERO;
   if (p.ghosts && p.pointwise) HJTileLoad<DIM, STORAGE, true, true>(p, t, px, plane, s_x, buffer);
   else if (p.ghosts) HJTileLoad<DIM, STORAGE, false, true>(p, t, px, plane, s_x, buffer);
   else if (p.pointwise) HJTileLoad<DIM, STORAGE, true, false>(p, t, px, plane, s_x, buffer);
@@ -230,7 +238,7 @@ __global__ void __launch_bounds__(THREADS, 1) HJTile_Kernel(const __grid_constan
     if (s < len) x[s] = s_x[at + s * plane];
   }
   for (int n = p.pointwise ? 1 : 0, from = 0; n < p.count; n++) {
-    const double w = p.d_w ? p.d_w[n] : p.w[n];
+    const PetscScalar w = p.d_w ? (PetscScalar)p.d_w[n] : p.w[n];
 
     if (STORAGE == HJ_DICTIONARY && uniform && full)
       HJTileStrip<DIM, BOX, STORAGE, STRIP, STORAGE == HJ_DICTIONARY, true>(p, w, s_x + from + at, len, px, plane, ca, rows, db, dv, x);
@@ -274,7 +282,7 @@ static bool HJTileLayoutTry(const HJDevice *device, int dim, int cluster, int st
 
   for (lay->pad = 16; lay->pad >= 2 && threads <= most; lay->pad -= 14) {
     const long long plane = dim == 1 ? 1 : (lay->tile[0] + (long long)lay->pad) * (dim > 2 ? lay->tile[1] + 2 : 1),
-                    bytes = 2 * (long long)sizeof(double) * plane * (strips * strip + 2);
+                    bytes = 2 * (long long)sizeof(PetscScalar) * plane * (strips * strip + 2);
 
     if (bytes > (long long)device->smem_block) continue;
     lay->cluster    = cluster;
@@ -320,7 +328,7 @@ template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const H
 }
 
 /* Allocates when a longer schedule is first seen; copies when the weights change */
-PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const double *w, const double **d_w)
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, const PetscReal *w, const PetscReal **d_w)
 {
   PetscBool same = PETSC_FALSE;
 
@@ -331,16 +339,16 @@ PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, con
     PetscCallCUDA(cudaFree(cuda->d_w));
     PetscCall(PetscFree(cuda->h_w));
     PetscCall(PetscMalloc1(count, &cuda->h_w));
-    PetscCall(HJAlloc(count * sizeof(double), (void **)&cuda->d_w));
+    PetscCall(HJAlloc(count * sizeof(PetscReal), (void **)&cuda->d_w));
     cuda->max_w = count;
     cuda->n_w   = 0;
   }
   if (cuda->n_w == count) PetscCall(PetscArraycmp(cuda->h_w, w, count, &same));
   if (!same) {
     PetscCall(PetscArraycpy(cuda->h_w, w, count));
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(double), cudaMemcpyHostToDevice,
+    PetscCallCUDA(cudaMemcpyAsync(cuda->d_w, w, count * sizeof(PetscReal), cudaMemcpyHostToDevice,
                                   stream)); /* pageable: CUDA has taken a copy when this returns */
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(double))));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(count * sizeof(PetscReal))));
     cuda->n_w = count;
   }
   *d_w = cuda->d_w;
@@ -348,7 +356,7 @@ PetscErrorCode HJWeights_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int count, con
 }
 
 PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLayout *lay, const int *list, int ntiles,
-                              int count, const double *w, bool exact)
+                              int count, const PetscReal *w, bool exact)
 {
   HJTileArgs p;
 
@@ -359,7 +367,7 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   p.count     = count;
   p.list      = list;
   p.main_row  = cuda->main_row;
-  p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : 0.0;
+  p.dinv      = p.st.storage == HJ_DICTIONARY ? p.st.h_dinv_rows[cuda->main_row] : HJ_ZERO;
   p.pointwise = exact && !s->x;
   p.ghosts    = s->bghost[0] || s->bghost[1];
   for (int o = 0; o <= p.st.nneighbors && p.st.storage == HJ_DICTIONARY; o++)
@@ -381,6 +389,7 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if !defined(HJ_FLOAT)
 PetscErrorCode HJTileLayoutStale(const HJ_CUDA *cuda, const HJGeometry *geometry, int number, HJTileLayout *lay)
 {
   const HJDBox *cover  = &geometry->cover[number];
@@ -440,3 +449,4 @@ const HJFamily HJFamilyTile = {
   .layout         = HJTileLayouts,
   .layout_destroy = HJTileLayoutsDestroy,
 };
+#endif

@@ -24,7 +24,7 @@ bool HJTileLayoutFit(const HJDevice *, const HJDStencil *, HJTileLayout *);
 PetscErrorCode HJTileLayoutStale(const HJ_CUDA *, const HJGeometry *, int number, HJTileLayout *);
 /* list: numbers of the ntiles tiles to do, on the device; NULL: all. exact: a zero guess starts from w[0] dinv b, ring included */
 PetscErrorCode HJTileRun_CUDA(HJ_CUDA *, cudaStream_t, const HJDSweep *, const HJTileLayout *, const int *list, int ntiles, int count,
-                              const double *w, bool exact);
+                              const PetscReal *w, bool exact);
 
 /* Tile number n of a layout: its points and those of write that it owns */
 template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &lay, const HJDBox &write, int n, HJDBox &t, HJDBox &own)
@@ -45,4 +45,4 @@ template <int DIM> __device__ inline void HJTileRange_CUDA(const HJTileLayout &l
 }
 
 /* Weights in device memory where they are too many for kernel parameters, else NULL */
-PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const double *w, const double **d_w);
+PetscErrorCode HJWeights_CUDA(HJ_CUDA *, cudaStream_t, int count, const PetscReal *w, const PetscReal **d_w);

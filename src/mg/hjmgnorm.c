@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   Norms of residuals on the finest grid, and the KSP's test of them.
+*/
+#include "hjmg.h"
+
+PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
+{
+  const HJOperator *op = mg->level[0].op;
+  HJVecArray        a;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, v, &mg->stage, &a));
+  PetscCall(op->ops->multigrid->number_squares(HJBoxSize(&op->grid.owned), a.used, &mg->squares));
+  PetscCall(HJVecClose(&a));
+  PetscCall(op->ops->multigrid->number_send(&mg->squares));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
+{
+  Vec scaled;
+  int exponent;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(v, NORM_INFINITY, norm));
+  if (*norm == 0.0 || PetscIsInfOrNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  (void)frexp(*norm, &exponent);
+  exponent = PetscMax(exponent, -1000); /* its inverse is a number too */
+  PetscCall(VecDuplicate(v, &scaled));
+  PetscCall(VecCopy(v, scaled));
+  PetscCall(VecScale(scaled, ldexp(1.0, -exponent)));
+  PetscCall(VecNorm(scaled, NORM_2, norm));
+  PetscCall(VecDestroy(&scaled));
+  *norm = ldexp(*norm, exponent);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for the sum that was begun. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be overwritten */
+static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
+{
+  PC_HJMG    *mg = (PC_HJMG *)pc->data;
+  PetscScalar squares;
+
+  PetscFunctionBegin;
+  PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  *norm = PetscSqrtReal(PetscRealPart(squares));
+  if (HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
+  PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGTest(KSP ksp, PetscInt it, PetscReal norm)
+{
+  PetscFunctionBegin;
+  ksp->its   = it;
+  ksp->rnorm = norm;
+  PetscCall(KSPMonitor(ksp, it, norm));
+  PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+  PetscCall((*ksp->converged)(ksp, it, ksp->rnorm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGTestResidual(PC pc, KSP ksp, PetscInt it, Vec b, Vec x, Vec work)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  PetscReal      norm = 0;
+
+  PetscFunctionBegin;
+  if (pc) PetscCall(HJMGNorm(pc, b, x, work, &norm));
+  if (!pc || PetscObjectComm((PetscObject)pc) != comm) PetscCallMPI(MPI_Bcast(&norm, 1, MPIU_REAL, 0, comm));
+  PetscCall(HJMGTest(ksp, it, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cycle of one rank on a GPU for a matrix with several unknowns a point: see hjmgsystemcycle.c */
+#pragma once
+
+#include "hjmg.h"
+#include "operator/hjvectors.h"
+
+typedef struct _n_HJMGSystemCycle *HJMGSystemCycle;
+
+/* Of a PCMG that is set up, finest level first: matrices, and interpolations of points, sequential AIJ, but for the coarsest. NULL: PCMG's
+   own cycle is to be done */
+PETSC_INTERN PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *, PC mg, PetscInt dof, PetscInt nlevels, const Mat A[], const Mat P[],
+                                                  HJMGSystemCycle *);
+/* Arrays that cycles read are others from now on; not_recorded: why cycles are not recorded, NULL: they are where that can be */
+PETSC_INTERN PetscErrorCode HJMGSystemCycleForget(HJMGSystemCycle, const char *not_recorded);
+PETSC_INTERN PetscErrorCode HJMGSystemCycleApply(HJMGSystemCycle, Vec b, Vec x);
+PETSC_INTERN const char    *HJMGSystemCycleNotRecorded(const HJMGSystemCycle);
+PETSC_INTERN PetscErrorCode HJMGSystemCycleDestroy(HJMGSystemCycle *);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   The cycle of PCMG on the levels of a matrix with several unknowns a point, of one rank on a GPU, as launches of this library alone, so
+   that it can be recorded as a graph: smoothers, residuals and the solver of the coarsest grid are PCMG's own. Decides whether PCMG's cycle
+   is one that it can do, and when it is recorded.
+*/
+#include "hjmgsystem.h"
+
+typedef struct {
+  PC          smoother; /* PCHJACOBI; of the coarsest grid its solver */
+  Mat         A;
+  Vec         b, x, r;
+  HJPointRows P, R; /* to this grid from the next coarser one, and back */
+} HJMGCycleLevel;
+
+struct _n_HJMGSystemCycle {
+  const HJArrayOps *ops;
+  PetscInt          dof, nlevels; /* finest first */
+  HJMGCycleLevel    level[HJ_MG_MAX_LEVELS];
+  HJGraph           graph;
+  PetscInt          applied; /* since the graph was made, or forgotten */
+  PetscLogDouble    flops;
+  const char       *not_recorded; /* NULL: it is, from the second time on */
+};
+
+const char *HJMGSystemCycleNotRecorded(const HJMGSystemCycle c)
+{
+  return c->not_recorded;
+}
+
+/* Rows of a sequential AIJ matrix of points, into the memory of ops */
+static PetscErrorCode HJPointRowsCreate(const HJArrayOps *ops, Mat P, HJPointRows *rows)
+{
+  const PetscInt    *first, *column;
+  const PetscScalar *value;
+  PetscInt           n;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &n, &first, &column, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An interpolation gives no rows");
+  PetscCall(MatSeqAIJGetArrayRead(P, &value));
+  rows->n = n;
+  PetscCall(ops->alloc((n + 1) * sizeof(*first), &rows->first));
+  PetscCall(ops->alloc(first[n] * sizeof(*column), &rows->column));
+  PetscCall(ops->alloc(first[n] * sizeof(*value), &rows->value));
+  PetscCall(ops->copy(rows->first, first, (n + 1) * sizeof(*first)));
+  PetscCall(ops->copy(rows->column, column, first[n] * sizeof(*column)));
+  PetscCall(ops->copy(rows->value, value, first[n] * sizeof(*value)));
+  PetscCall(MatSeqAIJRestoreArrayRead(P, &value));
+  PetscCall(MatRestoreRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &n, &first, &column, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJPointRowsDestroy(const HJArrayOps *ops, HJPointRows *rows)
+{
+  PetscFunctionBegin;
+  if (rows->first) PetscCall(ops->free(&rows->first));
+  if (rows->column) PetscCall(ops->free(&rows->column));
+  if (rows->value) PetscCall(ops->free(&rows->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a level of PCMG is smoothed by one cycle of PCHJACOBI alone, whatever options have made of it */
+static PetscErrorCode HJMGSystemIsPlain(KSP ksp, PetscBool *plain)
+{
+  PetscInt    its;
+  KSPNormType norm;
+  PetscBool   richardson, hjacobi;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, &richardson));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCHJACOBI, &hjacobi));
+  PetscCall(KSPGetTolerances(ksp, NULL, NULL, NULL, &its));
+  PetscCall(KSPGetNormType(ksp, &norm));
+  *plain = (PetscBool)(richardson && hjacobi && its == 1 && norm == KSP_NORM_NONE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of all levels, and of the coarsest whether it is solved by one call of its preconditioner */
+static PetscErrorCode HJMGSystemSuitsCycle(PC mg, PetscInt nlevels, PetscBool *suits)
+{
+  KSP       ksp;
+  PetscBool lu;
+  PC        pc;
+
+  PetscFunctionBegin;
+  *suits = (PetscBool)(nlevels > 1);
+  for (PetscInt l = 1; l < nlevels && *suits; l++) {
+    PetscCall(PCMGGetSmoother(mg, l, &ksp));
+    PetscCall(HJMGSystemIsPlain(ksp, suits));
+  }
+  if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGGetCoarseSolve(mg, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCLU, &lu));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, suits));
+  *suits = (PetscBool)(*suits && lu);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGCycleLevelCreate(const HJArrayOps *ops, Mat A, Mat P, HJMGCycleLevel *level)
+{
+  Mat R;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)A));
+  level->A = A;
+  PetscCall(MatCreateVecs(A, &level->x, &level->b));
+  if (!P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(level->b, &level->r));
+  PetscCall(MatTranspose(P, MAT_INITIAL_MATRIX, &R));
+  PetscCall(HJPointRowsCreate(ops, P, &level->P));
+  PetscCall(HJPointRowsCreate(ops, R, &level->R));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *ops, PC mg, PetscInt dof, PetscInt nlevels, const Mat A[], const Mat P[],
+                                     HJMGSystemCycle *cycle)
+{
+  HJMGSystemCycle c;
+  PetscBool       suits;
+
+  PetscFunctionBegin;
+  *cycle = NULL;
+  PetscCall(HJMGSystemSuitsCycle(mg, nlevels, &suits));
+  if (!suits || !ops->multigrid->multiply_points) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *cycle     = c;
+  c->ops     = HJArraysIn(ops->mtype);
+  c->dof     = dof;
+  c->nlevels = nlevels;
+  for (PetscInt l = 0; l < nlevels; l++) {
+    KSP ksp;
+
+    PetscCall(HJMGCycleLevelCreate(c->ops, A[l], l < nlevels - 1 ? P[l] : NULL, &c->level[l]));
+    PetscCall(PCMGGetSmoother(mg, nlevels - 1 - l, &ksp));
+    PetscCall(KSPGetPC(ksp, &c->level[l].smoother));
+    PetscCall(PetscObjectReference((PetscObject)c->level[l].smoother));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemCycleForget(HJMGSystemCycle c, const char *not_recorded)
+{
+  PetscFunctionBegin;
+  if (c->graph) PetscCall(c->ops->backend->multigrid->graph_destroy(&c->graph));
+  c->applied      = 0;
+  c->not_recorded = not_recorded;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemCycleDestroy(HJMGSystemCycle *cycle)
+{
+  HJMGSystemCycle c = *cycle;
+
+  PetscFunctionBegin;
+  if (!c) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSystemCycleForget(c, NULL));
+  for (HJMGCycleLevel *level = c->level; level < c->level + c->nlevels; level++) {
+    PetscCall(PCDestroy(&level->smoother));
+    PetscCall(MatDestroy(&level->A));
+    PetscCall(VecDestroy(&level->b));
+    PetscCall(VecDestroy(&level->x));
+    PetscCall(VecDestroy(&level->r));
+    PetscCall(HJPointRowsDestroy(c->ops, &level->P));
+    PetscCall(HJPointRowsDestroy(c->ops, &level->R));
+  }
+  PetscCall(PetscFree(*cycle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = rows x, or added to y */
+static PetscErrorCode HJMGCycleTransfer(const HJMGSystemCycle c, const HJPointRows *rows, PetscBool add, Vec x, Vec y)
+{
+  const HJBackendOps *ops = c->ops->backend;
+  HJVecArray          xa, ya;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(ops, NULL, add ? HJ_READ_WRITE : HJ_WRITE, y, NULL, &ya));
+  PetscCall(ops->multigrid->multiply_points(rows, c->dof, add, xa.used, ya.used));
+  PetscCall(HJVecClose(&ya));
+  PetscCall(HJVecClose(&xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From zero to the level's x, of its b */
+static PetscErrorCode HJMGCycleLaunch(const HJMGSystemCycle c)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < c->nlevels; l++) {
+    const HJMGCycleLevel *level = &c->level[l];
+
+    PetscCall(PCApply(level->smoother, level->b, level->x));
+    if (l == c->nlevels - 1) break;
+    PetscCall(MatResidual(level->A, level->b, level->x, level->r));
+    PetscCall(HJMGCycleTransfer(c, &level->R, PETSC_FALSE, level->r, level[1].b));
+  }
+  for (PetscInt l = c->nlevels - 2; l >= 0; l--) {
+    const HJMGCycleLevel       *level = &c->level[l];
+    PetscInt                    its;
+    PCRichardsonConvergedReason reason;
+
+    PetscCall(HJMGCycleTransfer(c, &level->P, PETSC_TRUE, level[1].x, level->x));
+    PetscCall(PCApplyRichardson(level->smoother, level->b, level->x, level->r, 0, 0, 0, 1, PETSC_FALSE, &its, &reason));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error inside a call that was recorded may have left a lock on its vectors */
+static PetscErrorCode HJMGCycleUnlock(const HJMGSystemCycle c)
+{
+  PetscFunctionBegin;
+  for (const HJMGCycleLevel *level = c->level; level < c->level + c->nlevels; level++) {
+    const Vec all[] = {level->b, level->x, level->r};
+
+    for (int i = 0; i < 3; i++) {
+      PetscInt locks = 0;
+
+      if (all[i]) PetscCall(VecLockGet(all[i], &locks));
+      for (; locks > 0; locks--) PetscCall(VecLockReadPop(all[i]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* c->graph stays NULL, and c->not_recorded says why, where it cannot be */
+static PetscErrorCode HJMGCycleRecord(HJMGSystemCycle c)
+{
+  const HJMultigridOps *ops   = c->ops->backend->multigrid;
+  PetscBool             again = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  while (again) {
+    PetscErrorCode ierr;
+    PetscLogDouble flops[2];
+
+    PetscCall(PetscGetFlops(&flops[0]));
+    PetscCall(ops->capture_begin(&c->graph));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = HJMGCycleLaunch(c);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscGetFlops(&flops[1]));
+    c->flops = flops[1] - flops[0];
+    PetscCall(ops->capture_end(&c->graph, (PetscBool)!ierr, &again, &c->not_recorded));
+  }
+  if (!c->graph) PetscCall(HJMGCycleUnlock(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph has arrays of its own: those of a Krylov method are many */
+PetscErrorCode HJMGSystemCycleApply(HJMGSystemCycle c, Vec b, Vec x)
+{
+  const HJMGCycleLevel *finest = c->level;
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(b, finest->b));
+  if (c->applied++ && !c->graph && !c->not_recorded && !HJMGIsTimed()) PetscCall(HJMGCycleRecord(c));
+  else if (c->graph) PetscCall(PetscLogGpuFlops(c->flops)); /* recording has counted them */
+  if (c->graph) PetscCall(c->ops->backend->multigrid->graph_replay(c->graph));
+  else PetscCall(HJMGCycleLaunch(c));
+  PetscCall(VecCopy(finest->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
