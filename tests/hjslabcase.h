@@ -60,7 +60,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareRuns(SlabCase *c, HJSlabs slabs
   PetscCall(HJOperatorRun(c->op, &c->w, &(HJRun){.its = its, .zero = zero, .b = c->b, .x = c->y}));
   PetscCall(VecGetArrayRead(c->b, &ba));
   PetscCall(VecGetArray(c->x, &xa));
-  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa));
+  PetscCall(HJSlabsRun(slabs, &c->w, (PetscCount)its * c->w.k, zero, ba, xa, NULL, &(PetscCount){0}));
   PetscCall(VecRestoreArray(c->x, &xa));
   PetscCall(VecRestoreArrayRead(c->b, &ba));
   PetscCall(VecsAgree(c->x, c->y, 0, same, difference));
@@ -132,7 +132,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareChecked(SlabCase *c, HJSlabs sl
   PetscCall(VecGetArrayRead(c->b, &ba));
   PetscCall(VecGetArray(c->x, &xa));
   run.x = xa;
-  PetscCall(HJSlabsRunChecked(slabs, &c->w, 4 * check.every, PETSC_FALSE, ba, xa, &check, &done));
+  PetscCall(HJSlabsRun(slabs, &c->w, 4 * check.every, PETSC_FALSE, ba, xa, &check, &done));
   PetscCall(VecRestoreArray(c->x, &xa));
   PetscCall(VecRestoreArrayRead(c->b, &ba));
   PetscCall(VecsAgree(c->x, c->y, 0, &same, &difference));
@@ -171,7 +171,7 @@ static inline PETSC_UNUSED PetscErrorCode CompareUpdate(SlabCase *c, HJSlabs sla
       const HJSlabCheck check = {.every = c->w.k, .type = types[i], .test = KeepNorm, .ctx = &added};
       PetscCount        done;
 
-      PetscCall(HJSlabsRunChecked(slabs, &c->w, c->w.k, PETSC_FALSE, ba, result, &check, &done));
+      PetscCall(HJSlabsRun(slabs, &c->w, c->w.k, PETSC_FALSE, ba, result, &check, &done));
     }
     PetscCall(VecRestoreArray(c->x, &result));
     PetscCall(VecRestoreArrayRead(c->b, &ba));

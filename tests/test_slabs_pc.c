@@ -182,7 +182,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
       PetscCall(HJSlabsSetProgress(hj->op->slabs, 0)); /* as in a run so long that a line is due after each round */
       PetscCall(VecGetArrayRead(b, &ba));
       PetscCall(VecGetArray(x, &xa));
-      PetscCall(HJSlabsRun(hj->op->slabs, &hj->w, 40, PETSC_FALSE, ba, xa));
+      PetscCall(HJSlabsRun(hj->op->slabs, &hj->w, 40, PETSC_FALSE, ba, xa, NULL, &(PetscCount){0}));
       PetscCall(VecRestoreArray(x, &xa));
       PetscCall(VecRestoreArrayRead(b, &ba));
     }

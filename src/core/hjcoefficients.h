@@ -2,6 +2,11 @@
 /*
    The coefficients of a matrix on a grid as they are, neither scaled nor padded: what a stencil matrix stores and products read. Decides
    nothing.
+
+   A matrix is there in two forms. HJCoefficients are what it is; rows of AIJ become that (stencil/hjstencil.h). HJEntries are the same by
+   value, as kernels of set-up take them, and HJFine (hjinterpolation.h) has the rows of ghosts besides. HJStencil (hjcore.h) is what sweeps
+   read: scaled by the inverse diagonal, with the halo that a pass needs; HJDStencil (cuda/kernels/hjkernel.h) is where that lies on a GPU,
+   as its kernels take it. Slots are numbered alike in all of them (hjslots.h), and distinct rows are found in one way (hjdistinct.h).
 */
 #pragma once
 

@@ -16,7 +16,7 @@ PetscErrorCode HJOperatorRunSlabs(HJOperator *op, HJWeights *w, PetscInt its, Pe
   PetscCall(VecGetArrayRead(b, &ba));
   if (zero) PetscCall(VecGetArrayWrite(x, &xa));
   else PetscCall(VecGetArray(x, &xa));
-  PetscCall(HJSlabsRunChecked(op->slabs, w, (PetscCount)its * w->k, zero, ba, xa, check, &total));
+  PetscCall(HJSlabsRun(op->slabs, w, (PetscCount)its * w->k, zero, ba, xa, check, &total));
   *done = (PetscInt)(total / w->k);
   PetscCall(HJOperatorLogFlops(op, total, zero));
   if (zero) PetscCall(VecRestoreArrayWrite(x, &xa));

@@ -547,8 +547,8 @@ static PetscErrorCode HJSlabsPredict(HJSlabs s, PetscCount total, PetscReal *pre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSlabsRunChecked(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
-                                 const HJSlabCheck *check, PetscCount *done)
+PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                          const HJSlabCheck *check, PetscCount *done)
 {
   const HJSlabRun run = {.total = total, .every = check ? PetscMin(check->every, total) : total, .check = check};
   PetscLogDouble  end;
@@ -573,15 +573,6 @@ PetscErrorCode HJSlabsRunChecked(HJSlabs s, HJWeights *w, PetscCount total, Pets
   s->measured += end - s->start;
   s->subiterations += *done;
   if (!s->keep) PetscCall(HJSlabsRelease(s));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJSlabsRun(HJSlabs s, HJWeights *w, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x)
-{
-  PetscCount done;
-
-  PetscFunctionBegin;
-  PetscCall(HJSlabsRunChecked(s, w, total, zero, b, x, NULL, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,8 +29,6 @@ PETSC_INTERN PetscErrorCode HJSlabsCreate(const HJOperator *, const HJSlabOps *,
                                           HJSlabs *);
 /* After new values in the coefficients, which may have other kernels */
 PETSC_INTERN PetscErrorCode HJSlabsRenew(const HJOperator *, HJSlabs *);
-/* Collective. total subiterations on arrays in the host's memory; zero: x is not read */
-PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x);
 /* Called after done subiterations, when they are in x; *stop: the run ends with them */
 typedef PetscErrorCode (*HJSlabTest)(void *ctx, PetscCount done, PetscReal norm, PetscBool *stop);
 /*
@@ -44,9 +42,10 @@ typedef struct {
   HJSlabTest test;
   void      *ctx;
 } HJSlabCheck;
-/* The same with tests, whose norms are of all points of all ranks; *done: subiterations. Not where x and b travel from copies */
-PETSC_INTERN PetscErrorCode HJSlabsRunChecked(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
-                                              const HJSlabCheck *, PetscCount *done);
+/* Collective. total subiterations on arrays in the host's memory; zero: x is not read. Tests, or NULL, have norms of all points of all ranks;
+   *done: subiterations. No tests where x and b travel from copies */
+PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
+                                       const HJSlabCheck *, PetscCount *done);
 /* Whether a cycle is one sweep, as HJSlabsUpdate() needs it; and one that a visit can look ahead */
 PETSC_INTERN PetscBool HJSlabsCanUpdate(const HJSlabs, const HJWeights *);
 PETSC_INTERN PetscBool HJSlabsCanLookAhead(const HJSlabs, const HJWeights *);

@@ -61,49 +61,51 @@ const char *HJCUDAPredictOther(const HJDevice *device, const HJProduct *p, const
   return f ? f->name : NULL;
 }
 
+/* Who does a product, an interpolation or a restriction, on this device and PETSc's stream */
+static PetscErrorCode HJTableFind(const HJAsk &ask, HJDevice *device, cudaStream_t *stream, const HJFamily **family)
+{
+  PetscFunctionBegin;
+  PetscCall(HJDeviceRead(device));
+  PetscCall(HJStream(stream));
+  *family = HJTableChoose(device, &ask);
+  PetscCheck(*family, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No kernels of kind %d for this grid", (int)ask.kind);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJProduct_CUDA(const HJProduct *p)
 {
-  HJAsk        ask = {.kind = HJ_PRODUCT};
-  HJDevice     device;
-  cudaStream_t stream;
+  const HJFamily *family;
+  HJDevice        device;
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
-  ask.product = p;
-  PetscCall(HJDeviceRead(&device));
-  PetscCall(HJStream(&stream));
+  PetscCall(HJTableFind({.kind = HJ_PRODUCT, .product = p}, &device, &stream, &family));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(HJTableChoose(&device, &ask)->multiply(&device, stream, p));
+  PetscCall(family->multiply(&device, stream, p));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
 {
-  HJAsk        ask = {.kind = HJ_INTERPOLATION};
-  HJDevice     device;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  ask.interpolation = t;
-  PetscCall(HJDeviceRead(&device));
-  PetscCall(HJStream(&stream));
-  PetscCall(HJTableChoose(&device, &ask)->interpolate(&device, stream, t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
-{
-  HJAsk           ask = {.kind = HJ_RESTRICTION};
   const HJFamily *family;
   HJDevice        device;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  ask.restriction = r;
-  PetscCall(HJDeviceRead(&device));
-  PetscCall(HJStream(&stream));
-  family = HJTableChoose(&device, &ask);
-  PetscCheck(family, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A residual on a grid that is cut is not restricted in one pass here");
+  PetscCall(HJTableFind({.kind = HJ_INTERPOLATION, .interpolation = t}, &device, &stream, &family));
+  PetscCall(family->interpolate(&device, stream, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
+{
+  const HJFamily *family;
+  HJDevice        device;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJTableFind({.kind = HJ_RESTRICTION, .restriction = r}, &device, &stream, &family));
   PetscCall(family->restrict_residual(&device, stream, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

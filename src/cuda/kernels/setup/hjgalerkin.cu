@@ -9,25 +9,22 @@
 #define HJ_GALERKIN_MAX_BLOCKS 65535u /* that a launch may have in y and z */
 
 typedef struct {
-  int            lo[3], hi[3];                          /* coarse points to do, where no ghost is looked at */
-  HJDBox         part[6];                               /* those to do elsewhere, in boxes */
-  int            first[7];                              /* points in the boxes before each one, and in all */
-  int            nc[3], nf[3];                          /* owned points, coarse and fine */
-  int            factor[3], base[3];                    /* fine point of a coarse one: factor c + base */
-  HJDBox         points;                                /* fine points that there are, see HJTransfer */
-  int            fold[3];                               /* coarse points of a periodic direction that has one or two of them, else 0 */
-  long long      begin[HJ_MAX_SLOTS], to[HJ_MAX_SLOTS]; /* of the arrays of slots in value and coarse; < 0: there is none */
-  const double  *value;
+  int            lo[3], hi[3];       /* coarse points to do, where no ghost is looked at */
+  HJDBox         part[6];            /* those to do elsewhere, in boxes */
+  int            first[7];           /* points in the boxes before each one, and in all */
+  int            nc[3], nf[3];       /* owned points, coarse and fine */
+  int            factor[3], base[3]; /* fine point of a coarse one: factor c + base */
+  HJDBox         points;             /* fine points that there are, see HJTransfer */
+  int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
+  HJEntries      e;                  /* of the fine grid */
+  long long      to[HJ_MAX_SLOTS];   /* of the arrays of slots in coarse; < 0: there is none */
   double        *coarse;
   HJGalerkinEnds ends[3];
   /* for points that look at ghosts or lie at ends, and rows */
-  HJDBox               domain; /* of the fine grid */
-  int                  storage, nslots;
-  HJDBox               shell[3][2];
-  long long            at[3][2], nghost;
-  const double        *ghost, *rows;
-  const unsigned char *index;
-  double               row[HJ_MAX_SLOTS];
+  HJDBox        domain; /* of the fine grid */
+  HJDBox        shell[3][2];
+  long long     at[3][2], nghost;
+  const double *ghost;
 } HJGalerkinArgs;
 
 /* What a fine point p beside the coarse one, whose entry leads o further, gives to entries of the coarse row in one direction, but for the
@@ -79,12 +76,8 @@ __device__ double HJGalerkinAny(const HJGalerkinArgs &g, int slot, int ox, int o
   const bool owned = i >= 0 && i < g.nf[0] && j >= 0 && j < g.nf[1] && k >= 0 && k < g.nf[2];
 
   if (!HJDInside(g.domain, i + ox, j + oy, k + oz)) return 0.0;
-  if (g.storage == HJ_COEFFICIENTS_ROW) return g.row[slot];
-  if (owned) {
-    const long long at = ((long long)k * g.nf[1] + j) * g.nf[0] + i;
-
-    return g.storage == HJ_COEFFICIENTS_ARRAYS ? g.value[g.begin[slot] + at] : g.rows[(int)g.index[at] * g.nslots + slot];
-  }
+  if (g.e.storage == HJ_COEFFICIENTS_ROW) return g.e.row[slot];
+  if (owned) return HJEntryAt(&g.e, slot, ((long long)k * g.nf[1] + j) * g.nf[0] + i);
   const int d = k < 0 || k >= g.nf[2] ? 2 : j < 0 || j >= g.nf[1] ? 1 : 0, side = (d == 2 ? k : d == 1 ? j : i) >= 0;
 
   return g.ghost[slot * g.nghost + g.at[d][side] + HJDIndex(g.shell[d][side], i, j, k)];
@@ -96,7 +89,7 @@ __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const 
   constexpr int slot = HJDSlot(DIM, BOX, OX, OY, OZ);
 
   if constexpr (slot >= 0) {
-    const double *a      = ANY ? NULL : g.value + g.begin[slot] + line + x.at[1];
+    const double *a      = ANY ? NULL : g.e.value + g.e.begin[slot] + line + x.at[1];
     const double  before = x.coefficient[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
     const double  here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
     const double  after  = x.coefficient[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
@@ -272,20 +265,12 @@ static HJGalerkinArgs HJGalerkinArgsOf(const HJGalerkin *p)
       g.at[d][side]    = p->shell->at[d][side];
     }
   }
-  g.domain  = HJDBoxFrom(&t->fine.domain);
-  g.points  = HJDBoxFrom(&t->points);
-  g.value   = a->value;
-  g.coarse  = p->coarse;
-  g.storage = a->storage;
-  g.nslots  = (int)a->nslots;
-  g.nghost  = p->shell->size;
-  g.ghost   = p->ghost;
-  g.rows    = a->device_rows;
-  g.index   = a->index;
-  for (PetscInt s = 0; s < a->nslots; s++) {
-    g.begin[s] = HJSlotBegin(a, s);
-    if (a->storage == HJ_COEFFICIENTS_ROW) g.row[s] = a->rows[s];
-  }
+  g.domain = HJDBoxFrom(&t->fine.domain);
+  g.points = HJDBoxFrom(&t->points);
+  g.e      = HJEntriesOf(a);
+  g.coarse = p->coarse;
+  g.nghost = p->shell->size;
+  g.ghost  = p->ghost;
   for (PetscInt s = 0; s < HJShapeSlots(a->dim, HJ_BOX); s++) g.to[s] = HJGalerkinTo(p, s) ? HJGalerkinTo(p, s) - p->coarse : -1;
   return g;
 }
