@@ -243,7 +243,7 @@ static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 typedef struct {
   const PetscScalar *correction, *beside[2], *row;
   PetscScalar       *restricted;
-  PetscScalar        scale[2][2];
+  PetscReal          scale[2][2];
   PetscInt           n[2], first[2], depth;
 } HJCoarser;
 

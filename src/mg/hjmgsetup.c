@@ -351,8 +351,8 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
-  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
+  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscCall(HJMGStart(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -442,8 +442,8 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
   }
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
-  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSee(mg));
+  PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
