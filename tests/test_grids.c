@@ -159,6 +159,40 @@ static PetscErrorCode CaseSolve(const Case *c, KSPType type, PetscReal value, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products with the whole matrix, beside those of AIJ. On a GPU the points inside are done apart from the others */
+static PetscErrorCode TestProducts(PetscInt dim, PetscInt n)
+{
+  PetscFunctionBegin;
+  for (Rows rows = DROPPED; rows <= KEPT; rows++) {
+    const Case c = {dim, n, PETSC_FALSE, rows, 7.0, 0};
+    DM         da;
+    Mat        A, B;
+    Vec        x, y, want;
+    PetscReal  norm[2];
+
+    PetscCall(CaseCreate(&c, &da, &A));
+    PetscCall(DMCreateGlobalVector(da, &x));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(VecDuplicate(x, &want));
+    PetscCall(CaseVector(&c, da, 2.0, x));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    for (int more = 0; more < 2; more++) {
+      PetscCall(more ? MatMultAdd(A, x, x, y) : MatMult(A, x, y));
+      PetscCall(more ? MatMultAdd(B, x, x, want) : MatMult(B, x, want));
+      PetscCall(VecAXPY(y, -1.0, want));
+      PetscCall(VecNorm(y, NORM_INFINITY, &norm[more]));
+    }
+    /* sums of at most 9 products of at most 7 and 14 */
+    PetscCall(HJTestOK((PetscBool)(norm[0] <= 9 * 9 * 98 * PETSC_MACHINE_EPSILON && norm[1] <= 10 * 10 * 98 * PETSC_MACHINE_EPSILON),
+                       "%s: products differ from AIJ's by %.1e, %.1e", CaseName(&c), (double)norm[0], (double)norm[1]));
+    for (int i = 0; i < 3; i++) PetscCall(VecDestroy((Vec *[]){&x, &y, &want}[i]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* As many iterations as without boundary rows, whatever their value is */
 static PetscErrorCode TestBoundaryRows(PetscInt dim, PetscInt n, PetscBool smooth)
 {
@@ -282,16 +316,22 @@ static PetscErrorCode TestTurned(void)
 
 int main(int argc, char **argv)
 {
-  int failed;
+  PetscMPIInt size;
+  PetscBool   cuda = PETSC_FALSE;
+  int         failed;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
+  PetscCall(GetSizeAndDevice(&size, &cuda));
   PetscCall(TestBoundaryRows(2, 63, PETSC_FALSE));
   PetscCall(TestBoundaryRows(2, 65, PETSC_TRUE));
   PetscCall(TestBoundaryRows(3, 15, PETSC_FALSE));
   PetscCall(TestBoundaryRows(3, 17, PETSC_TRUE));
   PetscCall(TestSizes());
+  PetscCall(TestProducts(2, 201));
+  PetscCall(TestProducts(3, 22));
+  if (cuda) PetscCall(TestProducts(3, 97)); /* there only so many points pay for two launches */
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));
   PetscCall(TestTurned());

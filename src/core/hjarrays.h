@@ -104,4 +104,7 @@ typedef struct {
   PetscErrorCode (*spread)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *v, PetscScalar *to);
   PetscErrorCode (*join)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *from, PetscScalar *v);
   PetscErrorCode (*holds)(const HJCoefficients *, const HJGrid *, HJSlotHolds[]); /* arrays, not of a half: each slot's */
+  /* Of a dictionary over n points: the row of the one in the middle, and how many outermost layers, 1 at least, hold all that have another
+     one. NULL: the backend has no such thing */
+  PetscErrorCode (*layers)(const HJCoefficients *, const PetscInt n[3], PetscInt *layers, PetscInt *row);
 } HJArrayOps;

@@ -40,10 +40,11 @@ typedef struct {
   PetscCount           npoints; /* owned ones */
   PetscMemType         mtype;   /* where index and value lie; rows are always on the host */
   PetscInt             nrows;
-  PetscScalar         *rows;        /* [nrows][nslots] */
-  PetscScalar         *device_rows; /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
-  unsigned char       *index;       /* [npoints] row of each point */
-  PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
+  PetscInt             layers, inner_row; /* of a dictionary on a device: all but so many outermost layers have this row; 0: not known */
+  PetscScalar         *rows;              /* [nrows][nslots] */
+  PetscScalar         *device_rows;       /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
+  unsigned char       *index;             /* [npoints] row of each point */
+  PetscScalar         *value;             /* [nslots][npoints], or, of half, [begin[nslots]] */
   PetscBool            half;
   PetscCount           begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
   /* Found: coefficients are those of the opposite offsets at the neighbours, where both points are owned. Kernels may read them there */

@@ -252,13 +252,15 @@
 #define HJ_PRODUCT_LINES_3D          2
 #define HJ_PRODUCT_PLANES            2
 #define HJ_PRODUCT_PLANES_DICTIONARY 4
-#define HJ_PRODUCT_THICK             2
-#define HJ_PRODUCT_BLOCKS_THICK      8
-#define HJ_PRODUCT_BLOCKS_HALVES     4
-#define HJ_PRODUCT_BLOCKS_ARRAYS_3D  2
-#define HJ_PRODUCT_BLOCKS_ARRAYS     3
-#define HJ_PRODUCT_BLOCKS_ROW        5
-#define HJ_PRODUCT_BLOCKS            4
+/* Percent of the points that must have one row for a launch of their own (not measured) */
+#define HJ_PRODUCT_FRAMED           50
+#define HJ_PRODUCT_THICK            2
+#define HJ_PRODUCT_BLOCKS_THICK     8
+#define HJ_PRODUCT_BLOCKS_HALVES    4
+#define HJ_PRODUCT_BLOCKS_ARRAYS_3D 2
+#define HJ_PRODUCT_BLOCKS_ARRAYS    3
+#define HJ_PRODUCT_BLOCKS_ROW       5
+#define HJ_PRODUCT_BLOCKS           4
 /* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep on a multiprocessor, and unknowns.
    Products of arrays have 0.81 to 0.88 of the rate of a copy on an H100 (ebdbd3c); the last not measured */
 #define HJ_SYSTEM_THREADS 256

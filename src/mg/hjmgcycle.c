@@ -113,59 +113,11 @@ static PetscErrorCode HJMGSolve(PC pc, const HJIterates *how, Vec b, Vec x, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
-{
-  const Vec was = *x;
-
-  if (!swaps) return;
-  *x = *y;
-  *y = was;
-}
-
-/* The smoothing before the first correction, and the residual that this correction is for. The result may be in the other vector, as that
-   of every cycle that follows */
-static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x, Vec *y)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGLaunch(mg, kind, b, *x, *y));
-  HJMGSwapVectorsIf(mg->steps[kind].in_y, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;
   PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, *x, *y));
   HJMGSwapVectorsIf(((PC_HJMG *)pc->data)->steps[HJ_MG_ROTATED].in_y, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGStart(PC pc)
-{
-  PC_HJMG         *mg    = (PC_HJMG *)pc->data;
-  const HJMGLevel *level = &mg->level[0];
-  PetscBool        done  = PETSC_FALSE;
-  Vec              b, x, vx, vy = level->r;
-  PetscScalar      dot;
-  PetscReal        norm;
-
-  PetscFunctionBegin;
-  if (mg->started || mg->log || mg->nlevels < 2 || PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  mg->started = PETSC_TRUE;
-  PetscCall(MatCreateVecs(level->A, &x, &b));
-  PetscCall(VecSet(b, 0.0));
-  vx = x;
-  if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
-  if (!done) {
-    PetscCall(HJMGLaunch(mg, HJ_MG_APPLY, b, vx, vy));
-    PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
-    PetscCall(HJMGRotatedStart(mg, HJ_MG_ROTATED, b, &vx, &vy));
-  }
-  PetscCall(VecTDot(b, vx, &dot));
-  PetscCall(VecNorm(vx, NORM_2, &norm));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

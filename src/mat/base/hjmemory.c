@@ -78,6 +78,8 @@ static void HJMatFollow(Mat_HJStencil *hj)
   hj->d.index       = d.index;
   hj->d.value       = d.value;
   hj->d.device_rows = d.device_rows;
+  hj->d.layers      = d.layers;
+  hj->d.inner_row   = d.inner_row;
 }
 
 PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
@@ -117,12 +119,16 @@ PetscErrorCode HJMatGetDevice(Mat A)
   HJMatFollow(hj);
   if (hj->valid == PETSC_OFFLOAD_CPU) {
     PetscCall(HJArraysTransfer(hj->device, hj->device, &hj->c, &hj->d));
-    hj->valid = PETSC_OFFLOAD_BOTH;
+    hj->valid    = PETSC_OFFLOAD_BOTH;
+    hj->d.layers = 0;
   }
   if ((hj->d.storage == HJ_COEFFICIENTS_DICTIONARY || (hj->d.storage == HJ_COEFFICIENTS_ROW && hj->d.entry)) && !hj->d.device_rows) {
     PetscCall(hj->device->alloc(bytes, &hj->d.device_rows));
     PetscCall(hj->device->copy(hj->d.device_rows, hj->c.rows, bytes));
+    hj->d.layers = 0;
   }
+  if (hj->d.storage != HJ_COEFFICIENTS_DICTIONARY || hj->d.entry) hj->d.layers = 0;
+  else if (!hj->d.layers) PetscCall(hj->device->layers(&hj->d, hj->grid.owned.hi, &hj->d.layers, &hj->d.inner_row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

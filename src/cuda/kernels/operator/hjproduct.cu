@@ -260,9 +260,26 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
 
-/* The tiles of a part: the interior is those that touch no end of the owned box */
+/* The first and the last tile, and one more, of the interior in each direction */
+typedef struct {
+  int lo[3], hi[3];
+} HJProductInterior;
+
+/* Those that touch no end of the owned box */
+static HJProductInterior HJProductTouchesNoEnd(const int width[3], const int size[3])
+{
+  HJProductInterior in;
+
+  for (int d = 0; d < 3; d++) {
+    in.lo[d] = 1;
+    in.hi[d] = PetscMax((width[d] + size[d] - 1) / size[d] - 1, 1);
+  }
+  return in;
+}
+
+/* The tiles of a part */
 static long long HJProductSetTiles(HJProductRegion region, int dim, const int width[3], const int size[3], const int warps[3],
-                                   HJProductTiles *t)
+                                   const HJProductInterior *in, HJProductTiles *t)
 {
   int  lo[3] = {0, 0, 0}, n[3];
   bool empty = false;
@@ -284,13 +301,13 @@ static long long HJProductSetTiles(HJProductRegion region, int dim, const int wi
   for (int d = dim - 1; d >= 0 && region != HJ_PRODUCT_ALL && !empty; d--) {
     const int all = n[d];
 
-    for (int side = 0; side < PetscMin(all, 2) && region == HJ_PRODUCT_BOUNDARY; side++) {
-      lo[d] = side ? all - 1 : 0;
-      n[d]  = 1;
-      add();
+    for (int side = 0; side < 2 && region == HJ_PRODUCT_BOUNDARY; side++) {
+      lo[d] = side ? in->hi[d] : 0;
+      n[d]  = side ? all - in->hi[d] : PetscMin(in->lo[d], all);
+      if (n[d] > 0) add();
     }
-    lo[d] = 1;
-    n[d]  = all - 2;
+    lo[d] = in->lo[d];
+    n[d]  = in->hi[d] - in->lo[d];
     empty = n[d] <= 0;
   }
   if (region == HJ_PRODUCT_INTERIOR && !empty) add();
@@ -325,15 +342,22 @@ template <int DIM, bool BOX, int READ> struct HJProductShape {
                                                                              : HJ_PRODUCT_BLOCKS;
 };
 
+/* inner: the points of the interior in each direction, from and to, at which tiles end; NULL: those of tiles that touch no end */
 template <int DIM, bool BOX, int READ>
-static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, bool exchanged, cudaStream_t stream)
+static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, const int (*inner)[2], bool exchanged, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
   const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
+  HJProductInterior                      in = HJProductTouchesNoEnd(p.width, size);
   HJProductTiles                         tiles;
-  const long long                        blocks = HJProductSetTiles(region, DIM, p.width, size, warps, &tiles);
-  HJLaunch                               how    = {};
-  void                                  *args[] = {&p, &tiles};
+
+  for (int d = 0; d < DIM && inner; d++) {
+    in.lo[d] = inner[d][0] / size[d];
+    in.hi[d] = inner[d][1] / size[d];
+  }
+  const long long blocks = HJProductSetTiles(region, DIM, p.width, size, warps, &in, &tiles);
+  HJLaunch        how    = {};
+  void           *args[] = {&p, &tiles};
 
   PetscFunctionBegin;
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %lld points, too many for one launch: use more ranks",
@@ -346,6 +370,38 @@ static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, b
   how.stream      = stream;
   how.overlap     = tiles.exchanged;
   PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJProduct_Kernel<DIM, BOX, READ, S::RY, S::RZ, S::WX, S::WY, S::WZ, S::BLOCKS>, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A dictionary whose points all have one row but for a few outermost layers, as grids with boundary rows have it: the others are done as
+   those of one row. Tiles of both kernels end where the parts do. *done is false, and nothing was done, where that does not pay
+*/
+template <int DIM, bool BOX> static PetscErrorCode HJProductFramed(const HJProduct *p, HJProductArgs args, cudaStream_t stream, bool *done)
+{
+  typedef HJProductShape<DIM, BOX, HJ_PRODUCT_ROW>        Row;
+  typedef HJProductShape<DIM, BOX, HJ_PRODUCT_DICTIONARY> Dictionary;
+  const HJCoefficients                                   *a = p->a;
+  const int unit[3] = {32, Row::RY * Dictionary::RY, Row::RZ * Dictionary::RZ}; /* both kernels' tiles end at its multiples */
+  long long inside  = 1;
+  int       inner[3][2];
+
+  PetscFunctionBegin;
+  *done = false;
+  if (p->region != HJ_PRODUCT_ALL || p->exchanged || a->storage != HJ_COEFFICIENTS_DICTIONARY || !a->layers ||
+      HJProductHands<DIM, BOX, HJ_PRODUCT_ROW>::value)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < DIM; d++) {
+    inner[d][0] = ((int)a->layers + unit[d] - 1) / unit[d] * unit[d];
+    inner[d][1] = (args.width[d] - (int)a->layers) / unit[d] * unit[d];
+    if (inner[d][1] <= inner[d][0]) PetscFunctionReturn(PETSC_SUCCESS);
+    inside *= inner[d][1] - inner[d][0];
+  }
+  if (inside < HJ_PRODUCT_FRAMED * (a->npoints / 100)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int s = 0; s < a->nslots; s++) args.row[s] = a->rows[a->inner_row * a->nslots + s];
+  PetscCall((HJProductLaunch<DIM, BOX, HJ_PRODUCT_DICTIONARY>(args, HJ_PRODUCT_BOUNDARY, inner, false, stream)));
+  PetscCall((HJProductLaunch<DIM, BOX, HJ_PRODUCT_ROW>(args, HJ_PRODUCT_INTERIOR, inner, false, stream)));
+  *done = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -464,17 +520,21 @@ static PetscErrorCode HJProductMultiply(const HJDevice *, cudaStream_t stream, c
 {
   const HJCoefficients *a         = p->a;
   const bool            symmetric = a->symmetric || a->half;
+  bool                  framed    = false;
   HJProductArgs         args;
 
   PetscFunctionBegin;
   PetscCall(HJProductGetArgs(p, &args));
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
-    if (a->storage == HJ_COEFFICIENTS_ROW) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->region, p->exchanged, stream)));  \
+    PetscCall((HJProductFramed<dim, box>(p, args, stream, &framed)));                                                                      \
+    if (framed) break;                                                                                                                     \
+    if (a->storage == HJ_COEFFICIENTS_ROW)                                                                                                 \
+      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->region, NULL, p->exchanged, stream)));                                 \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
-      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->region, p->exchanged, stream)));                                \
-    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->region, p->exchanged, stream)));               \
-    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->region, p->exchanged, stream)));                                 \
+      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->region, NULL, p->exchanged, stream)));                          \
+    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->region, NULL, p->exchanged, stream)));         \
+    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->region, NULL, p->exchanged, stream)));                           \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne
