@@ -8,6 +8,9 @@
 
 #define HJ_DENSE_MAX 1152
 
+/* Factors that solve by an inverse in a device's memory, where the vectors are there, compose a function of this name */
+#define HJ_SOLVES_BY_INVERSE "MatHJSolvesByInverse_C"
+
 typedef struct _n_HJGalerkin HJGalerkin; /* hjgalerkin.h */
 typedef struct _n_HJMeasure  HJMeasure;  /* hjmeasure.h */
 typedef struct _n_HJLines    HJLines;    /* hjlines.h */

@@ -144,6 +144,20 @@ static PetscErrorCode HJMGSystemLacksDiagonal(Mat A, PetscBool *lacks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The matrix of the cycle from the rows of a level: on a GPU as a stencil there */
+static PetscErrorCode HJMGSystemMakeMatrix(HJMGSystem s, HJMGSystemLevel *level)
+{
+  PetscFunctionBegin;
+  if (s->device) {
+    PetscCall(MatSetDM(level->rows, level->da));
+    PetscCall(MatConvert(level->rows, MATHJSTENCIL, level->A ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &level->A));
+  } else if (!level->A) {
+    PetscCall(PetscObjectReference((PetscObject)level->rows));
+    level->A = level->rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The finest grid: a DMDA as those of the coarser ones, and the matrix */
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
@@ -152,7 +166,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   HJCut            cut[3];
   const PetscInt  *widths[3];
   DMDAStencilType  type;
-  PetscBool        aij, lacks = PETSC_FALSE;
+  PetscBool        aij, stencil, lacks = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJGridGetCuts(da, cut));
@@ -180,6 +194,11 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   else {
     PetscCall(PetscObjectReference((PetscObject)level->A));
     level->rows = level->A;
+  }
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
+  if (s->device && !stencil) { /* a GPU's CSR, which the stencil is faster than */
+    PetscCall(MatDestroy(&level->A));
+    PetscCall(HJMGSystemMakeMatrix(s, level));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -230,20 +249,6 @@ static PetscErrorCode HJMGSystemInterpolate(HJMGSystem s, HJMGSystemLevel *fine,
   }
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&Q));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The matrix of the cycle from the rows of a coarse level: on a GPU as a stencil there */
-static PetscErrorCode HJMGSystemMakeMatrix(HJMGSystem s, HJMGSystemLevel *level)
-{
-  PetscFunctionBegin;
-  if (s->device) {
-    PetscCall(MatSetDM(level->rows, level->da));
-    PetscCall(MatConvert(level->rows, MATHJSTENCIL, level->A ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &level->A));
-  } else if (!level->A) {
-    PetscCall(PetscObjectReference((PetscObject)level->rows));
-    level->A = level->rows;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -410,7 +415,7 @@ static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
   PetscBool       own    = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (copied) PetscCall(PetscObjectTypeCompare((PetscObject)s->level[0].A, MATHJSTENCIL, &own));
+  if (copied) PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &own));
   *kept = own;
   if (!own) PetscFunctionReturn(PETSC_SUCCESS); /* BAIJ's rows are copied anew */
   if (copied) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->level[0].rows));
@@ -473,7 +478,7 @@ static PetscErrorCode HJMGSystemFindGrid(PC pc, DM *da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank with a GPU PCMG's cycle is done here, and recorded */
+/* On one rank with a GPU PCMG's cycle is done here, and recorded anew */
 static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
 {
   const PC_HJMG      *mg = (const PC_HJMG *)pc->data;
@@ -486,16 +491,17 @@ static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (!s->device || size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt l = 0; l < s->nlevels; l++) {
-    A[l] = s->level[l].A;
-    P[l] = NULL;
-    if (s->level[l].P) PetscCall(MatMAIJGetAIJ(s->level[l].P, &P[l]));
+  if (!s->cycle) {
+    for (PetscInt l = 0; l < s->nlevels; l++) {
+      A[l] = s->level[l].A;
+      P[l] = NULL;
+      if (s->level[l].P) PetscCall(MatMAIJGetAIJ(s->level[l].P, &P[l]));
+    }
+    PetscCall(DMDAGetDof(s->level[0].da, &dof));
+    PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
+    PetscCall(HJMGSystemCycleCreate(ops, s->pc, dof, s->nlevels, A, P, &s->cycle));
   }
-  PetscCall(DMDAGetDof(s->level[0].da, &dof));
-  PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
-  PetscCall(HJMGSystemCycleDestroy(&s->cycle));
-  PetscCall(HJMGSystemCycleCreate(ops, s->pc, dof, s->nlevels, A, P, &s->cycle));
-  if (s->cycle) PetscCall(HJMGSystemCycleForget(s->cycle, mg->graph ? NULL : "asked for"));
+  if (s->cycle) PetscCall(HJMGSystemCycleRenew(s->cycle, (PetscBool)(mg->graph && !pc->failedreason)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,8 +11,8 @@ typedef struct _n_HJMGSystemCycle *HJMGSystemCycle;
    own cycle is to be done */
 PETSC_INTERN PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *, PC mg, PetscInt dof, PetscInt nlevels, const Mat A[], const Mat P[],
                                                   HJMGSystemCycle *);
-/* Arrays that cycles read are others from now on; not_recorded: why cycles are not recorded, NULL: they are where that can be */
-PETSC_INTERN PetscErrorCode HJMGSystemCycleForget(HJMGSystemCycle, const char *not_recorded);
+/* Arrays that cycles read are others from now on; record: cycles are recorded, where that can be */
+PETSC_INTERN PetscErrorCode HJMGSystemCycleRenew(HJMGSystemCycle, PetscBool record);
 PETSC_INTERN PetscErrorCode HJMGSystemCycleApply(HJMGSystemCycle, Vec b, Vec x);
 PETSC_INTERN const char    *HJMGSystemCycleNotRecorded(const HJMGSystemCycle);
 PETSC_INTERN PetscErrorCode HJMGSystemCycleDestroy(HJMGSystemCycle *);

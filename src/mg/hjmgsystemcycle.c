@@ -144,12 +144,58 @@ PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *ops, PC mg, PetscInt do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGSystemCycleForget(HJMGSystemCycle c, const char *not_recorded)
+/* Whether what travels across periods of a level does so by launches of this library */
+static PetscErrorCode HJMGCycleTravels(const HJMGSystemCycle c, const HJMGCycleLevel *level, PetscBool smoothed, PetscBool *recorded)
+{
+  PetscErrorCode (*get)(Mat, const HJBackendOps *, HJExchange *);
+  PCHJacobiExchange asked = PC_HJACOBI_EXCHANGE_AUTO;
+  HJExchange        exchange;
+  HJGrid            grid;
+  DM                da;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDM(level->A, &da));
+  PetscCall(HJGridCreate(da, &grid));
+  if (!HJGridHasNeighbors(&grid)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_EXCHANGE, &get));
+  PetscCall((*get)(level->A, c->ops->backend, &exchange));
+  if (smoothed) PetscCall(PCHJacobiGetExchange(level->smoother, &asked));
+  if (!exchange.ops->cycle || asked == PC_HJACOBI_EXCHANGE_PETSCSF) *recorded = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PETSc itself starts, or does on the CPU, meanwhile would be missing in a graph */
+static PetscErrorCode HJMGCycleFindObstacle(HJMGSystemCycle c)
+{
+  const PetscInt last     = c->nlevels - 1;
+  PetscBool      recorded = PETSC_TRUE;
+  void (*inverse)(void)   = NULL;
+  Mat factors             = NULL;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l <= last; l++) PetscCall(HJMGCycleTravels(c, &c->level[l], (PetscBool)(l < last), &recorded));
+  if (!recorded) c->not_recorded = "values travel between periodic ends, and not by ipc";
+  PetscCall(PCFactorGetMatrix(c->level[last].smoother, &factors));
+  if (factors) PetscCall(PetscObjectQueryFunction((PetscObject)factors, HJ_SOLVES_BY_INVERSE, &inverse));
+  if (!inverse) c->not_recorded = "the coarsest grid is solved on the CPU";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGCycleForget(HJMGSystemCycle c)
 {
   PetscFunctionBegin;
   if (c->graph) PetscCall(c->ops->backend->multigrid->graph_destroy(&c->graph));
   c->applied      = 0;
-  c->not_recorded = not_recorded;
+  c->not_recorded = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemCycleRenew(HJMGSystemCycle c, PetscBool record)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGCycleForget(c));
+  if (!record) c->not_recorded = "asked for";
+  else PetscCall(HJMGCycleFindObstacle(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +205,7 @@ PetscErrorCode HJMGSystemCycleDestroy(HJMGSystemCycle *cycle)
 
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGSystemCycleForget(c, NULL));
+  PetscCall(HJMGCycleForget(c));
   for (HJMGCycleLevel *level = c->level; level < c->level + c->nlevels; level++) {
     PetscCall(PCDestroy(&level->smoother));
     PetscCall(MatDestroy(&level->A));

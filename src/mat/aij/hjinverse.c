@@ -187,6 +187,7 @@ static PetscErrorCode HJInverseSet(Mat F, HJInverse *s)
   }
   if (F->ops->solve != MatSolve_HJInverse) s->solve = F->ops->solve;
   F->ops->solve = s->inverse ? MatSolve_HJInverse : s->solve;
+  PetscCall(PetscObjectComposeFunction((PetscObject)F, HJ_SOLVES_BY_INVERSE, s->inverse ? MatSolve_HJInverse : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
