@@ -495,6 +495,9 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
+/* Collective. On a GPU runs double cycles of zeros, products and sums, once for the same grids: kernels are loaded where they are first
+   launched, and that, what is laid out for them and recording for the first time take several times as long as a solve */
+PETSC_INTERN PetscErrorCode HJMGStart(PC);
 /* PETSc's own measurement of GPU time is on, and waits for each kernel */
 PETSC_INTERN PetscBool HJMGIsTimed(void);
 /* hjmgsetup.c. Set-up, of what is here or of what does it in the PC's place */
@@ -509,9 +512,6 @@ PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b,
                                              const PetscReal *first, PetscInt *it);
 /* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
 PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
-/* Collective. On a GPU runs cycles of zeros, once for the same grids: kernels are loaded where they are first launched, and that, what is
-   laid out for them and what PETSc's vectors make for their sums take several times as long as a solve */
-PETSC_INTERN PetscErrorCode HJMGStart(PC);
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);

@@ -140,35 +140,6 @@ static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGStart(PC pc)
-{
-  PC_HJMG         *mg    = (PC_HJMG *)pc->data;
-  const HJMGLevel *level = &mg->level[0];
-  PetscBool        done  = PETSC_FALSE;
-  Vec              b, x, vx, vy = level->r;
-  PetscScalar      dot;
-  PetscReal        norm;
-
-  PetscFunctionBegin;
-  if (mg->started || mg->log || mg->nlevels < 2 || PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  mg->started = PETSC_TRUE;
-  PetscCall(MatCreateVecs(level->A, &x, &b));
-  PetscCall(VecSet(b, 0.0));
-  vx = x;
-  if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
-  if (!done) {
-    PetscCall(HJMGLaunch(mg, HJ_MG_APPLY, b, vx, vy));
-    PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
-    PetscCall(HJMGRotatedStart(mg, HJ_MG_ROTATED, b, &vx, &vy));
-  }
-  PetscCall(VecTDot(b, vx, &dot));
-  PetscCall(VecNorm(vx, NORM_2, &norm));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* x becomes the iterate, which is in vx and is not read again where that is another vector */
 static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
 {
