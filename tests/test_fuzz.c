@@ -501,6 +501,7 @@ static PetscErrorCode Compare(const Fuzz *f, const Result first[2], const Result
     if (same && first[i].reason > 0 && (f->ksp[0] != 'b' || first[i].its < 20) && PetscAbsInt(first[i].its - second[i].its) > few)
       same = PETSC_FALSE;
     if (i && f->reuse) break; /* the smoother of a stencil matrix has its new values all the same */
+    if (f->ksp[0] == 'b' && PetscMax(first[i].its, second[i].its) >= 100) continue; /* such a BiCGStab follows rounding */
     if (same || (!f->alike && first[i].code == second[i].code)) continue;
     PetscCall(Report(DIFFERENT, &first[i], NULL));
     PetscCall(Report(DIFFERENT, &second[i], NULL));
@@ -563,14 +564,16 @@ static PetscErrorCode ReadSeed(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Problems whose answer was wrong once: on 2 and 3 ranks, coarsest grids that are unsymmetric and singular, or nearly so; indefinite
-   matrices, on whose levels subiterations grew, 32 and 4 of them */
+/* Problems that were not solved, or wrong, once: on 2 and 3 ranks, coarsest grids that are unsymmetric and singular, or nearly so;
+   indefinite matrices, on whose levels subiterations grew, 32 and 4 of them; last grids that are swept, of null space 1, whose rows differ
+   much; rows that are scaled at random beside convection; systems of entries of 1e-141, with identity rows, with rows of zeros */
 static PetscErrorCode RunFound(void)
 {
   static const struct {
     int      seed;
     PetscInt number;
-  } found[] = {{61, 583}, {61, 1261}, {62, 219}, {38271, 3664}, {38291, 263}, {38311, 460}, {38311, 641}, {38321, 1632}, {38423, 1293}};
+  } found[] = {{61, 583},    {61, 1261},    {62, 219},     {38271, 3664}, {38291, 263},  {38311, 460},
+               {38311, 641}, {38321, 1632}, {38423, 1293}, {38431, 989},  {38431, 1190}, {38491, 605}};
 
   const uint64_t seed = run.seed;
 

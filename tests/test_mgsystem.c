@@ -192,6 +192,42 @@ static PetscErrorCode TestLaplacian(const char *name, PetscInt dim, PetscInt n, 
 }
 
 /* Of an unsymmetric matrix: (B b, c) = (b, B^T c) */
+/* Rows of points at one side, and of a block inside, are a diagonal alone, in any unit */
+static PetscErrorCode TestKnown(MatType type, PetscReal value, PetscBool columns, PetscInt most)
+{
+  const Laplacian l = {2, {1, 1, 1}, 3};
+  const PetscInt  n = 49;
+  DM              da;
+  Mat             A;
+  KSP             ksp;
+  PetscInt        s[2], w[2], its, m = 0;
+  MatStencil     *rows;
+
+  PetscFunctionBegin;
+  PetscCall(SystemGrid(2, n, l.dof, DM_BOUNDARY_NONE, PETSC_FALSE, &da));
+  PetscCall(DMSetMatType(da, type));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(LaplacianFill(&l, da, A));
+  PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));
+  PetscCall(PetscCalloc1((size_t)w[0] * w[1] * l.dof, &rows));
+  for (PetscInt p = 0; p < w[0] * w[1] * l.dof; p++) {
+    const PetscInt i = s[0] + p / l.dof % w[0], j = s[1] + p / l.dof / w[0];
+
+    if (!i || (i > 20 && i < 35 && j > 8 && j < 18)) rows[m++] = (MatStencil){.i = i, .j = j, .c = p % l.dof};
+  }
+  if (columns) PetscCall(MatZeroRowsStencil(A, m, rows, value, NULL, NULL));
+  else PetscCall(MatZeroRowsColumnsStencil(A, m, rows, value, NULL, NULL));
+  PetscCall(PetscFree(rows));
+  PetscCall(Solver(da, A, KSPGMRES, &ksp));
+  PetscCall(Iterations(ksp, l.dof, &its));
+  PetscCall(HJTestOK((PetscBool)(its <= most), "%s, rows that are %g alone%s: %" PetscInt_FMT " iterations, at most %" PetscInt_FMT, type,
+                     (double)value, columns ? ", columns kept" : "", its, most));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestTranspose(PetscInt n)
 {
   const System s = {2, {n, 30, 1}, 3, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, PETSC_FALSE, SYSTEM_ARRAYS, SYSTEM_FULL};
@@ -323,6 +359,7 @@ int main(int argc, char **argv)
   PetscCall(TestLaplacian("four that are not coupled", 2, 33, DM_BOUNDARY_NONE, &alone, PETSC_FALSE, "33 x 33 points of 4 unknowns", 10));
   PetscCall(TestLaplacian("a null space", 2, 48, DM_BOUNDARY_PERIODIC, &coupled, PETSC_TRUE, "48 x 48 points", 12));
   PetscCall(TestLaplacian("a line", 1, 2000, DM_BOUNDARY_NONE, &coupled, PETSC_FALSE, "2000 points of 2 unknowns", 12));
+  for (int i = 0; i < 8 && !gpu; i++) PetscCall(TestKnown(i % 2 ? MATHJSTENCIL : MATAIJ, i / 4 ? 1e-2 : 1e3, (PetscBool)(i / 2 % 2), 6));
   PetscCall(TestTranspose(33));
   PetscCall(TestTranspose(9));
   PetscCall(TestSingular());

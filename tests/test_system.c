@@ -395,6 +395,20 @@ static PetscErrorCode TestRefresh(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Planes of one row that are larger than what a GPU's block keeps at once, of each number of unknowns that it has kernels for */
+static PetscErrorCode TestPlanes(void)
+{
+  const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC;
+  const System         all[] = {{2, {150, 97, 1}, 2, {none, none, none}, PETSC_FALSE, SYSTEM_ROW, SYSTEM_FULL},
+                                {2, {149, 80, 1}, 2, {periodic, none, none}, PETSC_TRUE, SYSTEM_ROW, SYSTEM_POINT},
+                                {2, {131, 70, 1}, 3, {none, periodic, none}, PETSC_FALSE, SYSTEM_ROW, SYSTEM_FULL},
+                                {2, {133, 64, 1}, 4, {periodic, periodic, none}, PETSC_TRUE, SYSTEM_ROW, SYSTEM_FULL}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) PetscCall(TestCycles(&all[i], MATHJSTENCIL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   System s;
@@ -408,6 +422,7 @@ int main(int argc, char **argv)
     if (s.coupling == SYSTEM_ALONE && which % 2) PetscCall(TestAlone(&s, 2));
     if (which % 4 == 1) PetscCall(TestBound(&s));
   }
+  PetscCall(TestPlanes());
   PetscCall(TestPointBlock());
   PetscCall(TestSingular(SYSTEM_ARRAYS));
   PetscCall(TestSingular(SYSTEM_ROW));

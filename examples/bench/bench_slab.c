@@ -471,7 +471,7 @@ static PetscErrorCode BenchPaper(Bench *b, PetscInt height, PetscInt iterations,
   {
     const HJSlabCheck check = {.every = before.plan->height, .type = NORM_INFINITY, .test = BenchPaperTest, .ctx = &test};
 
-    PetscCall(HJSlabsRunChecked(solver.op->slabs, solver.w, iterations, PETSC_FALSE, rhs, x, &check, &done));
+    PetscCall(HJSlabsRun(solver.op->slabs, solver.w, iterations, PETSC_FALSE, rhs, x, &check, &done));
   }
   PetscCall(VecRestoreArray(b->x, &x));
   PetscCall(VecRestoreArrayRead(b->b, &rhs));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char
   help[] = "Several unknowns a point: hjstencil beside AIJ, hjacobi's cycles, hjmg beside PCMG and PCGAMG; ratios measured in one run.\n\
-  -cases <grayscott2d,full2d2,full2d4,full3d3,elasticity2d,elasticity3d>   comma-separated; run in this order\n\
+  -cases <grayscott2d,full2d2,row2d2,row3d3,full2d4,full3d3,elasticity2d,elasticity3d>   comma-separated; run in this order\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case\n\
   -k <4>               subiterations of hjacobi and of hjmg\n\
   -peer_k <2,3,4>      those of the peers' chebyshev/pbjacobi that are tried\n\
@@ -30,19 +30,22 @@ typedef struct {
   const char    *name;
   PetscInt       dim, n[2], dof;
   DMBoundaryType boundary;
-  PetscBool      box, elastic, fills; /* fills: components meet at the point alone */
+  PetscBool      box, elastic, fills, one_row; /* fills: components meet at the point alone */
 } Case;
 
-static const Case cases[] = {{"grayscott2d", 2, {256, 1024}, 2, DM_BOUNDARY_PERIODIC, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE},
-                             {"full2d2", 2, {257, 1025}, 2, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"full2d4", 2, {129, 1025}, 4, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"full3d3", 3, {33, 97}, 3, DM_BOUNDARY_NONE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE},
-                             {"elasticity2d", 2, {257, 1025}, 2, DM_BOUNDARY_NONE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE},
-                             {"elasticity3d", 3, {17, 97}, 3, DM_BOUNDARY_NONE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE}};
+static const Case cases[] =
+  {{.name = "grayscott2d", .dim = 2, .n = {256, 1024}, .dof = 2, .boundary = DM_BOUNDARY_PERIODIC, .fills = PETSC_TRUE},
+   {.name = "full2d2", .dim = 2, .n = {257, 1025}, .dof = 2},
+   {.name = "row2d2", .dim = 2, .n = {257, 2049}, .dof = 2, .one_row = PETSC_TRUE},
+   {.name = "row3d3", .dim = 3, .n = {33, 129}, .dof = 3, .one_row = PETSC_TRUE},
+   {.name = "full2d4", .dim = 2, .n = {129, 1025}, .dof = 4},
+   {.name = "full3d3", .dim = 3, .n = {33, 97}, .dof = 3},
+   {.name = "elasticity2d", .dim = 2, .n = {257, 1025}, .dof = 2, .box = PETSC_TRUE, .elastic = PETSC_TRUE},
+   {.name = "elasticity3d", .dim = 3, .n = {17, 97}, .dof = 3, .box = PETSC_TRUE, .elastic = PETSC_TRUE}};
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
-/* Blocks without zeros, another one at each point, dominant */
-static PetscErrorCode FullFill(DM da, Mat A)
+/* Blocks without zeros, dominant, the same or another one at each point */
+static PetscErrorCode FullFill(DM da, PetscBool one_row, Mat A)
 {
   PetscInt    dim, dof, N[3], lo[3], w[3], p[3];
   PetscScalar v[64];
@@ -60,7 +63,11 @@ static PetscErrorCode FullFill(DM da, Mat A)
 
           if (o) q[(o - 1) / 2] += o % 2 ? -1 : 1;
           if (q[0] < 0 || q[0] >= N[0] || q[1] < 0 || q[1] >= N[1] || q[2] < 0 || q[2] >= N[2]) continue;
-          for (PetscInt e = 0; e < dof * dof; e++) v[e] = (o || e % (dof + 1) ? 0.0 : 20.0) - 1.0 / (1 + (p[0] + 3 * p[1] + e + o) % 7);
+          for (PetscInt e = 0; e < dof * dof; e++) {
+            const PetscReal place = one_row ? 0.0 : p[0] + 0.3 * p[1] + 0.7 * p[2];
+
+            v[e] = (o || e % (dof + 1) ? 0.0 : 20.0) - 1.0 / (2 + PetscSinReal(place + e + o));
+          }
           PetscCall(MatSetValuesBlockedStencil(A, 1, &row, 1, &(MatStencil){.i = q[0], .j = q[1], .k = q[2]}, v, INSERT_VALUES));
         }
       }
@@ -79,7 +86,7 @@ static PetscErrorCode CreateProblem(const Case *c, PetscInt n, const char type[]
   PetscCall(DMCreateMatrix(*da, A));
   if (c->elastic) PetscCall(ElasticityFill(*da, 0.3, 1.0, *A));
   else if (c->fills) PetscCall(GrayScottFill(*da, 1.0, *A));
-  else PetscCall(FullFill(*da, *A));
+  else PetscCall(FullFill(*da, c->one_row, *A));
   if (c->elastic) PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,11 +172,12 @@ static PetscErrorCode CheckSame(const char what[], PetscReal tolerance, Vec x, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of the blocks of a point that are stored: bytes are 8 for each */
+/* Entries of the blocks of a point that are stored: bytes are 8 for each. One row: several subiterations may be more than a copy */
 static PetscInt Entries(const Case *c)
 {
   const PetscInt offsets = c->box ? (c->dim == 2 ? 9 : 27) : 2 * c->dim + 1;
 
+  if (c->one_row) return 0;
   return c->fills ? (offsets - 1) * c->dof + c->dof * c->dof : offsets * c->dof * c->dof;
 }
 
@@ -177,12 +185,13 @@ static PetscInt Entries(const Case *c)
 static PetscErrorCode RunProducts(Bench *b, const Case *c, PetscInt n, Mat A[2], Vec x, Vec y[2])
 {
   const PetscReal points = PetscPowRealInt((PetscReal)n, (int)c->dim), product = 8.0 * points * (Entries(c) + 2 * c->dof);
-  const PetscReal first = 8.0 * points * (c->dof * c->dof + 2 * c->dof), other = 8.0 * points * (Entries(c) + 3 * c->dof);
-  Times           t[2], copy;
-  PetscReal       rate;
-  PetscInt        size;
-  PC              pc;
-  char            what[64];
+  const PetscReal first = 8.0 * points * ((c->one_row ? 0 : c->dof * c->dof) + 2 * c->dof),
+                  other = 8.0 * points * (Entries(c) + 3 * c->dof);
+  Times     t[2], copy;
+  PetscReal rate;
+  PetscInt  size;
+  PC        pc;
+  char      what[64];
 
   PetscFunctionBegin;
   PetscCall(VecGetSize(x, &size));

@@ -243,7 +243,7 @@ static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 typedef struct {
   const PetscScalar *correction, *beside[2], *row;
   PetscScalar       *restricted;
-  PetscScalar        scale[2][2];
+  PetscReal          scale[2][2];
   PetscInt           n[2], first[2], depth;
 } HJCoarser;
 
@@ -264,7 +264,8 @@ typedef enum {
 } HJKind;
 
 /*
-   The words for work on a grid, in all rooms; pages for users say sweep for a subiteration, as papers do.
+   The words for work on a grid, in all rooms. Pages for users, and mg where it says how a grid is smoothed or solved, say sweeps for
+   subiterations, as papers do.
    Subiteration: x <- x + w_j D^-1 (b - A x) at every point once; w_j is a weight of the schedule.
    Sweep: what a backend is called for, some subiterations one after another on a box of points, without an exchange between ranks.
    Pass: all points of a rank go through slow memory once. It is an exchange of halos and a sweep, or one for each region of the points.

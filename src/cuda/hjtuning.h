@@ -261,9 +261,15 @@
 #define HJ_PRODUCT_BLOCKS_ARRAYS    3
 #define HJ_PRODUCT_BLOCKS_ROW       5
 #define HJ_PRODUCT_BLOCKS           4
-/* Points with several unknowns: threads of a block; of a block in 3D, planes. Not measured */
+/* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep on a multiprocessor, and unknowns.
+   Products of arrays have 0.81 to 0.88 of the rate of a copy on an H100 (ebdbd3c); the last not measured */
 #define HJ_SYSTEM_THREADS 256
 #define HJ_SYSTEM_PLANES  2
+#define HJ_SYSTEM_BLOCKS  7
+/* ... one row in a plane, tiles with their margin: points in x, bytes of shared memory, subiterations at most. Not measured */
+#define HJ_SYSTEM_TILE_WIDTH 64
+#define HJ_SYSTEM_TILE_BYTES ((size_t)112 << 10)
+#define HJ_SYSTEM_TILE_COUNT 4
 /* Residual and restriction in one: fine points from which on blocks march, both timed (906d187) */
 #define HJ_RESTRICT_MANY 100000
 /* Threads of a block that does tiles, and of one that marches (85184b9; not kept) */

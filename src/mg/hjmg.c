@@ -782,6 +782,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->rank_points      = PETSC_DECIDE;
   mg->graph            = PETSC_TRUE;
   mg->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
+  mg->launch_single    = HJMGSingleLaunch;
   mg->run              = HJMGRun;
   mg->solve            = HJMGSolveRotated;
 

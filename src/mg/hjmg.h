@@ -215,7 +215,7 @@ typedef struct {
   HJGraph            graph; /* NULL: not yet recorded */
 } HJMGGraph;
 
-typedef struct {
+typedef struct _n_HJMG {
   /* Options. A PC on fewer ranks gets a copy of all that stands before "changed": plain values alone */
   PetscInt          nk, k[HJ_MG_MAX_LEVELS]; /* subiterations, finest grid first, the last number for the rest; nk = 0: found */
   PetscInt          max_levels;              /* PETSC_DECIDE: as many as lead to a small grid */
@@ -282,7 +282,8 @@ typedef struct {
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
   PetscBool   started;      /* cycles of these grids have run on the GPU, see HJMGStart() */
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
-  /* HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
+  /* HJMGSingleLaunch(), for HJMGLaunch(); HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
+  PetscErrorCode (*launch_single)(struct _n_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
   PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
   PetscErrorCode (*solve)(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it);
 } PC_HJMG;
@@ -362,6 +363,12 @@ PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
+/* hjsystemknown.c. Collective. A vector of the points of A, which has dof unknowns at each: 0 where rows have nothing of other points, else
+   1; NULL: there are no such points */
+PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, PetscInt dof, Vec *mask);
+PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
+/* Takes them out of the interpolation P of one unknown a point, but where a coarse point would be left with none */
+PETSC_INTERN PetscErrorCode HJMGLeaveKnownPoints(Mat P, Vec mask);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
@@ -458,6 +465,17 @@ PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGViewSteps(const PC_HJMG *, PetscViewer);
 /* Runs the steps of a kind, one by one. y is overwritten, and holds the result where the list says so */
 PETSC_INTERN PetscErrorCode HJMGLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
+/* The smoothing before the first correction, and the residual that this correction is for. The result may be in the other vector, as that
+   of every cycle that follows */
+PETSC_INTERN PetscErrorCode HJMGRotatedStart(PC_HJMG *, HJMGKind, Vec b, Vec *x, Vec *y);
+static inline void          HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
+{
+  const Vec was = *x;
+
+  if (!swaps) return;
+  *x = *y;
+  *y = was;
+}
 /* One step; those of the finest grid need vectors that none is given for here */
 PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
 /* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
@@ -484,7 +502,7 @@ PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
 #define HJ_MG_SINGLE_PATIENCE 3
 #define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
 #define HJ_MG_SINGLE_STUCK    "the residual did not fall"
-/* Collective. The loop of KSPRICHARDSON with such cycles: the same arguments as HJMGSolveRotated(), but that it goes on after cycle *it; -1:
+/* Collective. The loop of KSPRICHARDSON with such cycles: the arguments of HJMGSolveRotated(), but that it goes on after cycle *it; -1:
    it begins */
 PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
                                             PetscInt *it);

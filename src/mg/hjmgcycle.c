@@ -113,25 +113,6 @@ static PetscErrorCode HJMGSolve(PC pc, const HJIterates *how, Vec b, Vec x, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
-{
-  const Vec was = *x;
-
-  if (!swaps) return;
-  *x = *y;
-  *y = was;
-}
-
-/* The smoothing before the first correction, and the residual that this correction is for. The result may be in the other vector, as that
-   of every cycle that follows */
-static PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x, Vec *y)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGLaunch(mg, kind, b, *x, *y));
-  HJMGSwapVectorsIf(mg->steps[kind].in_y, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJMGRotate(PC pc, Vec b, Vec *x, Vec *y)
 {
   PetscFunctionBegin;

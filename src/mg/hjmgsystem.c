@@ -20,6 +20,7 @@ typedef struct {
   Mat          rows;       /* the same as AIJ, for the Galerkin product; A itself where it is that */
   Mat          P;          /* interpolation from the next coarser grid, for the Galerkin product; NULL on the coarsest */
   Mat          Q;          /* the same for the cycle; P itself on the CPU */
+  Vec          known;      /* 0 at points that have no part in that, see hjsystemknown.c; NULL: all have */
   HJCoarsening coarsening;
 } HJMGSystemLevel;
 
@@ -217,6 +218,8 @@ static PetscErrorCode HJMGSystemInterpolate(HJMGSystem s, HJMGSystemLevel *fine,
   PetscCall(DMDAGetDof(fine->da, &dof));
   PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
   PetscCall(MatConvert(Q, MATAIJ, MAT_INITIAL_MATRIX, &P));
+  PetscCall(HJMGFindKnownPoints(fine->rows, dof, &fine->known));
+  if (fine->known) PetscCall(HJMGLeaveKnownPoints(P, fine->known));
   PetscCall(MatCreateMAIJ(P, dof, &fine->P));
   if (s->device) {
     PetscCall(MatConvert(fine->P, MATAIJ, MAT_INITIAL_MATRIX, &fine->Q));
@@ -414,6 +417,7 @@ static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
     HJGrid             grid;
+    Vec                known;
 
     if (level > s->level) {
       PetscCall(MatPtAP(level[-1].rows, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->rows));
@@ -422,6 +426,11 @@ static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
     PetscCall(HJGridCreate(level->da, &grid));
     PetscCall(HJMGSystemMeasure(pc, level));
     *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
+    if (*kept && level->P) {
+      PetscCall(HJMGFindKnownPoints(level->rows, grid.dof, &known));
+      PetscCall(HJMGKnownPointsAreSame(known, level->known, kept));
+      PetscCall(VecDestroy(&known));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,6 +449,7 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
     PetscCall(DMDestroy(&level->points));
     PetscCall(MatDestroy(&level->A));
     PetscCall(MatDestroy(&level->rows));
+    PetscCall(VecDestroy(&level->known));
     PetscCall(MatDestroy(&level->P));
     PetscCall(MatDestroy(&level->Q));
   }

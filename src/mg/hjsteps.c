@@ -477,12 +477,20 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 
   PetscFunctionBegin;
   if (kind >= HJ_MG_SINGLE_APPLY) {
-    PetscCall(HJMGSingleLaunch(mg, kind, b, x, y));
+    PetscCall((*mg->launch_single)(mg, kind, b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_BEGIN));
   code = HJMGRunList(mg, &mg->steps[kind], &v);
   PetscCall(HJFenceCycle(mg->fence, HJ_CYCLE_END)); /* after an error too: what was to be recorded may be launched then */
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGRotatedStart(PC_HJMG *mg, HJMGKind kind, Vec b, Vec *x, Vec *y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGLaunch(mg, kind, b, *x, *y));
+  HJMGSwapVectorsIf(mg->steps[kind].in_y, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

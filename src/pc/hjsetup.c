@@ -435,6 +435,7 @@ static PetscErrorCode HJIsOnGrid(PC pc, PetscBool *is)
   DM          dm, da;
   HJCut       cut[2][3];
   PetscInt    dof;
+  PetscMPIInt same;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -444,9 +445,10 @@ static PetscErrorCode HJIsOnGrid(PC pc, PetscBool *is)
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(HJGridGetCuts(da, cut[0]));
   PetscCall(HJGridGetCuts(hj->op->da, cut[1]));
-  *is = (PetscBool)(dof == hj->op->grid.dof);
-  for (int d = 0; d < 3; d++) *is = (PetscBool)(*is && cut[0][d].N == cut[1][d].N && cut[0][d].n == cut[1][d].n);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, is, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  same = dof == hj->op->grid.dof;
+  for (int d = 0; d < 3; d++) same = same && cut[0][d].N == cut[1][d].N && cut[0][d].n == cut[1][d].n;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
+  *is = (PetscBool)same;
   if (!*is) PetscCall(PetscStrncpy(hj->why, "it is on another grid", sizeof(hj->why)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,7 +42,7 @@ typedef struct {
   HJSlabTest test;
   void      *ctx;
 } HJSlabCheck;
-/* Collective. total subiterations on arrays in the host's memory; zero: x is not read. Tests, or NULL, have norms of all points of all ranks;
+/* Collective. total subiterations on arrays in the host's memory; zero: x is not read. Tests, or NULL, have the norms of all ranks;
    *done: subiterations. No tests where x and b travel from copies */
 PETSC_INTERN PetscErrorCode HJSlabsRun(HJSlabs, HJWeights *, PetscCount total, PetscBool zero, const PetscScalar *b, PetscScalar *x,
                                        const HJSlabCheck *, PetscCount *done);

@@ -43,7 +43,16 @@ static inline const PetscScalar *HJItemRows(const char *item)
   return (const PetscScalar *)(item + sizeof(uint64_t));
 }
 
-/* D^-1 into s->work, and what the rows say of Gershgorin's bound. Whether D has an inverse */
+static PetscBool HJSystemRowIsZero(const HJSystem *s, const PetscScalar *a, PetscInt row)
+{
+  for (PetscInt o = 0; o < s->nslots; o++)
+    for (PetscInt d = 0; d < s->dof; d++)
+      if (a[(o * s->dof + row) * s->dof + d] != 0.0) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* D^-1 into s->work, and what the rows say of Gershgorin's bound. Whether D has an inverse; of a row of zeros its diagonal counts as 1, as
+   PCJACOBI's does */
 static PetscBool HJSystemInvert(HJSystem *s, const PetscScalar *a)
 {
   const PetscInt dof = s->dof, size = dof * dof;
@@ -51,6 +60,8 @@ static PetscBool HJSystemInvert(HJSystem *s, const PetscScalar *a)
   PetscBool      is;
 
   memcpy(block, a, size * sizeof(*a));
+  for (PetscInt c = 0; c < dof; c++)
+    if (block[c * dof + c] == 0.0 && HJSystemRowIsZero(s, a, c)) block[c * dof + c] = 1.0;
   is = HJBlockInvert(dof, block, inverse);
   for (PetscInt c = 0; c < dof && is; c++) {
     PetscReal sum = 0.0;

@@ -20,7 +20,7 @@ static const HJFamily *const HJFamilies[] = {&HJFamilyPatch2D,          &HJFamil
 #endif
                                              &HJFamilyProduct,          &HJFamilyInterpolateAdd, &HJFamilyInterpolate,
 #if !defined(HJ_FLOAT)
-                                             &HJFamilySystemProduct,    &HJFamilySystemSweep,
+                                             &HJFamilySystemProduct,    &HJFamilySystemTile,     &HJFamilySystemSweep,
 #endif
                                              &HJFamilyRestrictTile,     &HJFamilyRestrictPairs,  &HJFamilyRestrictMarch};
 

@@ -7,6 +7,6 @@
 extern const HJFamily HJFamilyPatch2D, HJFamilyOnChip, HJFamilyLine, HJFamilyStream2D, HJFamilyStream3D, HJFamilyStream3DSlabs,
   HJFamilyStream3DPairs, HJFamilyStream3DClusters, HJFamilyStream3DArrays, HJFamilyBoxArrays, HJFamilyPlainFirst, HJFamilyGeneral,
   HJFamilyTileLine, HJFamilyTile2D, HJFamilyTile;
-extern const HJFamily HJFamilySystemProduct, HJFamilySystemSweep;
+extern const HJFamily HJFamilySystemProduct, HJFamilySystemTile, HJFamilySystemSweep;
 extern const HJFamily HJFamilyProduct, HJFamilyInterpolateAdd, HJFamilyInterpolate, HJFamilyRestrictTile, HJFamilyRestrictPairs,
   HJFamilyRestrictMarch;

@@ -89,24 +89,26 @@ typedef struct {
   long long          apart;
 } HJSystemValues;
 
-/* A number that is read once and shall leave room in the L1 cache, or 0 */
-__device__ __forceinline__ double HJSystemOnce(const double *at, bool there)
+/* A number, or 0. once: it is read once, and shall leave room in the L1 cache; else many threads read it */
+__device__ __forceinline__ double HJSystemLoad(const double *at, bool there, bool once)
 {
   double v;
 
-  asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t@p ld.global.nc.L1::no_allocate.f64 %0, [%1];\n\t}"
+  asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %2, 0;\n\tsetp.ne.u32 q, %3, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t"
+      "@p ld.global.nc.L1::no_allocate.f64 %0, [%1];\n\t@q ld.global.nc.f64 %0, [%1];\n\t}"
       : "=d"(v)
-      : "l"(at), "r"((unsigned)there));
+      : "l"(at), "r"((unsigned)(there && once)), "r"((unsigned)(there && !once)));
   return v;
 }
 
-__device__ __forceinline__ float HJSystemOnce(const float *at, bool there)
+__device__ __forceinline__ float HJSystemLoad(const float *at, bool there, bool once)
 {
   float v;
 
-  asm("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\tmov.f32 %0, 0f00000000;\n\t@p ld.global.nc.L1::no_allocate.f32 %0, [%1];\n\t}"
+  asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %2, 0;\n\tsetp.ne.u32 q, %3, 0;\n\tmov.f32 %0, 0f00000000;\n\t"
+      "@p ld.global.nc.L1::no_allocate.f32 %0, [%1];\n\t@q ld.global.nc.f32 %0, [%1];\n\t}"
       : "=f"(v)
-      : "l"(at), "r"((unsigned)there));
+      : "l"(at), "r"((unsigned)(there && once)), "r"((unsigned)(there && !once)));
   return v;
 }
 
@@ -129,21 +131,21 @@ template <int DOF> __device__ __forceinline__ HJSystemPoint<DOF> HJSystemRead(co
 }
 
 /* sum += a block, whose entries lie in memory, times the values of a point. What is not there is not added */
-template <int DOF>
+template <int DOF, bool ONCE>
 __device__ __forceinline__ void HJSystemAdd(const HJSystemBlocks<DOF> &b, int o, const HJSystemValues &values, const HJSystemPoint<DOF> &x,
                                             PetscScalar sum[DOF])
 {
   PetscScalar a[DOF * DOF];
 
 #pragma unroll
-  for (int e = 0; e < DOF * DOF; e++) a[e] = HJSystemOnce(values.at + b.place[o][e] * values.apart, b.place[o][e] >= 0);
+  for (int e = 0; e < DOF * DOF; e++) a[e] = HJSystemLoad(values.at + b.place[o][e] * values.apart, b.place[o][e] >= 0, ONCE);
 #pragma unroll
   for (int e = 0; e < DOF * DOF; e++)
     if (b.place[o][e] >= 0) sum[e / DOF] = fma(a[e], x.v[e % DOF], sum[e / DOF]);
 }
 
 /* The same of one row for all points */
-template <int DOF>
+template <int DOF, bool>
 __device__ __forceinline__ void HJSystemAdd(const HJSystemRow<DOF> &b, int o, const HJSystemValues &, const HJSystemPoint<DOF> &x,
                                             PetscScalar sum[DOF])
 {
@@ -157,23 +159,22 @@ template <int DOF> struct HJSystemAhead {
   static constexpr int value = DOF == 2 ? 4 : DOF == 3 ? 2 : 1;
 };
 
-/* sum += what the offsets from o on give. where(off): the values of that neighbour, NULL: there is none */
-template <int DOF, typename BLOCKS, typename WHERE>
+/* sum += what the offsets from o on give, so many at a time. where(off): the values of that neighbour, NULL: there is none */
+template <int DOF, bool ONCE, int AHEAD, typename BLOCKS, typename WHERE>
 __device__ __forceinline__ void HJSystemSum(const BLOCKS &b, int o, const HJSystemValues &values, WHERE where, PetscScalar sum[DOF])
 {
-  constexpr int ahead = HJSystemAhead<DOF>::value;
-
-#pragma unroll ahead
+#pragma unroll AHEAD
   for (; o < b.noffsets; o++) {
     const HJSystemPoint<DOF> x = HJSystemRead<DOF>(where(b.off[o]));
 
-    HJSystemAdd<DOF>(b, o, values, x, sum);
+    HJSystemAdd<DOF, ONCE>(b, o, values, x, sum);
   }
 }
 
-/* One component of any dof: the sum over a row's entries */
+/* One component of any dof: the sum over a row's entries. once: as above */
 template <typename WHERE>
-__device__ __forceinline__ PetscScalar HJSystemRowSum(const HJSystemEntries &e, int row, int o, const HJSystemValues &values, WHERE where)
+__device__ __forceinline__ PetscScalar HJSystemRowSum(const HJSystemEntries &e, int row, int o, const HJSystemValues &values, bool once,
+                                                      WHERE where)
 {
   PetscScalar sum = 0.0;
 
@@ -184,7 +185,7 @@ __device__ __forceinline__ PetscScalar HJSystemRowSum(const HJSystemEntries &e, 
 
     if (!mask || !x) continue;
 #pragma unroll
-    for (int d = 0; d < HJ_DEVICE_DOF; d++) a[d] = HJSystemOnce(at + __popc(mask & ((1u << d) - 1)) * values.apart, mask >> d & 1);
+    for (int d = 0; d < HJ_DEVICE_DOF; d++) a[d] = HJSystemLoad(at + __popc(mask & ((1u << d) - 1)) * values.apart, mask >> d & 1, once);
 #pragma unroll
     for (int d = 0; d < HJ_DEVICE_DOF; d++)
       if (mask >> d & 1) sum = fma(a[d], x[d], sum);

@@ -128,7 +128,10 @@ static PetscErrorCode HJMatMoveArrays(Mat A, HJShape shape, const unsigned char 
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(A));
-  PetscCall(HJMatGetHome(A, &ops, &c));
+  if (hj->valid == PETSC_OFFLOAD_CPU) { /* values are being set, there */
+    ops = &HJArraysHost;
+    c   = &hj->c;
+  } else PetscCall(HJMatGetHome(A, &ops, &c));
   PetscCall(HJMatExpandIn(A, ops));
   old       = *c;
   c->value  = NULL;

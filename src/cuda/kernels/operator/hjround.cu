@@ -19,6 +19,8 @@ static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
 {
   unsigned long long least = ~0ull, largest = 0;
 
+  HJDAwaitInput();
+  HJDLetNextStart();
   HJRoundFor(i, n)
   {
     const unsigned long long size = (unsigned long long)__double_as_longlong(fabs(scale * x[i]));

@@ -50,10 +50,10 @@ static __device__ __forceinline__ void HJSystemProductPoint(const HJSystemProduc
 
   if (p.b) y = HJSystemRead<DOF>(p.b + DOF * at);
   if (HJSystemProductInside(p, i, j, k))
-    HJSystemSum<DOF>(
+    HJSystemSum<DOF, true, HJSystemAhead<DOF>::value>(
       blocks, 0, values, [=](const signed char *off) { return here + DOF * (off[0] + off[1] * line + off[2] * plane); }, sum);
   else
-    HJSystemSum<DOF>(
+    HJSystemSum<DOF, true, 1>(
       blocks, 0, values, [&](const signed char *off) { return HJSystemProductAt(p, DOF, i + off[0], j + off[1], k + off[2]); }, sum);
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = p.b ? fma(p.alpha, sum[c], y.v[c]) : p.alpha * sum[c];
@@ -83,7 +83,7 @@ static __global__ void HJSystemProductRows_Kernel(const __grid_constant__ HJSyst
     for (int j = blockIdx.y; j < p.shell.width[1]; j += gridDim.y) {
       const long long      at     = ((long long)k * p.shell.width[1] + j) * p.shell.width[0] + i;
       const HJSystemValues values = {p.value + at * p.step, p.apart};
-      const PetscScalar    sum    = HJSystemRowSum(e, c, 0, values, [&](const signed char *off) {
+      const PetscScalar    sum    = HJSystemRowSum(e, c, 0, values, p.step != 0, [&](const signed char *off) {
         return HJSystemProductAt(p, e.dof, i + off[0], j + off[1], k + off[2]);
       });
 

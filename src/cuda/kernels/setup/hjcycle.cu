@@ -186,7 +186,7 @@ static __device__ __forceinline__ void HJPivotMultiply(const double s_left[HJ_PI
   }
 }
 
-/* A step of Gauss and Jordan from a to out, see HJGaussJordan() on the host, for HJ_PIVOTS pivots at once: each block does a square of out.
+/* A step of Gauss and Jordan from a to out for HJ_PIVOTS pivots at once: each block does a square of out.
    The first block does that of the next step's pivots, and its inverse, while the others work */
 static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
   HJPivot_Kernel(int n, int p, const double *inverse, const double *a, double *out, double *inverse_next)

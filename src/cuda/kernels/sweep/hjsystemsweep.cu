@@ -60,15 +60,15 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
 
     x = HJSystemRead<DOF>(here);
     if (HJDInside(p.inside, i, j, k))
-      HJSystemSum<DOF>(
+      HJSystemSum<DOF, !SCALED, HJSystemAhead<DOF>::value>(
         blocks, 1, values, [=](const signed char *off) { return here + DOF * (off[0] + off[1] * line + off[2] * plane); }, sum);
     else
-      HJSystemSum<DOF>(
+      HJSystemSum<DOF, !SCALED, 1>(
         blocks, 1, values, [&](const signed char *off) { return HJSystemSweepAt(p, DOF, i, j, k, off); }, sum);
   }
 #pragma unroll
   for (int c = 0; c < DOF && !SCALED; c++) b.v[c] -= sum[c];
-  HJSystemAdd<DOF>(blocks, 0, values, b, z);
+  HJSystemAdd<DOF, !SCALED>(blocks, 0, values, b, z);
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = s.x ? x.v[c] + p.w * ((SCALED ? z[c] - sum[c] : z[c]) - x.v[c]) : p.w * z[c];
 
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
 }
 
 template <int DOF, bool SCALED, typename BLOCKS>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   HJSystemSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ BLOCKS blocks)
 {
   const HJDBox &w = p.s.write;
@@ -111,7 +111,7 @@ static __global__ void HJSystemSweepRows_Kernel(const __grid_constant__ HJSystem
 
       if (s.x) {
         x   = HJDHome(s, s.x, s.xghost, r)[at];
-        sum = HJSystemRowSum(e, c, 1, values, [&](const signed char *off) { return HJSystemSweepAt(p, dof, i, j, k, off); });
+        sum = HJSystemRowSum(e, c, 1, values, !p.index, [&](const signed char *off) { return HJSystemSweepAt(p, dof, i, j, k, off); });
       }
       s_r[c][threadIdx.x] = p.index ? b : b - sum;
       __syncthreads();

@@ -12,6 +12,8 @@
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
+/* Warps of float take half the registers and shared memory: there are more of them */
+#define HJ2D_BLOCKS(blocks) (HJ_BYTES == 8 ? (blocks) : (blocks)*3 / 2)
 /* An entry of a table of kernels whose last arguments are one of hjtuning.h's lists */
 #define HJ2DTuned(entry, ...) entry(__VA_ARGS__)
 

@@ -43,8 +43,8 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
   static constexpr int BASE = 0, LOOK = 16, SCALED = 32, NARROW = 64;
   static_assert(RING_BYTES <= SMEM_BYTES, "shared memory");
 
-  /* A row of the dictionary, as in HJ2DArgs::table: it is read 16 bytes at a time */
-  struct alignas(16) Row {
+  /* A row of the dictionary, as in HJ2DArgs::table: it is read two numbers at a time */
+  struct alignas(2 * sizeof(PetscScalar)) Row {
     PetscScalar c[NN + 1], factor;
   };
 
@@ -558,14 +558,14 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
 
   #define HJ2DVariants(box, levels, ahead, blocks, carve, in_place)                                                                        \
     {                                                                                                                                      \
-      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_ONE>,                                      \
-        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_MANY>,                                   \
-        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, in_place, HJ2D_WRAP>                                    \
+      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, in_place, HJ2D_ONE>,                         \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, in_place, HJ2D_MANY>,                      \
+        (const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, in_place, HJ2D_WRAP>                       \
     }
   #define HJ2DEntry(box, levels, ahead, blocks, carve)                                                                                     \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+      levels, HJ2D_BLOCKS(blocks), HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::SMEM_BYTES,             \
+        HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::RING_BYTES,                                        \
         HJ2DVariants(box, levels, ahead, blocks, carve, false),                                                                            \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
@@ -574,37 +574,38 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
   /* Not for dictionaries of more than one row */
   #define HJ2DEntryOneRow(box, levels, ahead, blocks, carve)                                                                               \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::SMEM_BYTES,                                        \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_ONE>::RING_BYTES,                                                      \
-        {(const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_ONE>, nullptr,                             \
-         (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, false, HJ2D_WRAP>},                                    \
+      levels, HJ2D_BLOCKS(blocks), HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_ONE>::SMEM_BYTES,              \
+        HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_ONE>::RING_BYTES,                                         \
+        {(const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_ONE>, nullptr,                \
+         (const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_WRAP>},                       \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
   #define HJ2DEntryCorrected(levels, ahead, blocks, carve)                                                                                 \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::SMEM_BYTES,                                    \
-        HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>::RING_BYTES,                                                  \
-        {nullptr, nullptr, nullptr, (const void *)HJStream2DConstant_Kernel<0, levels, ahead, blocks, carve, false, HJ2D_CORRECTED>},      \
+      levels, HJ2D_BLOCKS(blocks), HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>::SMEM_BYTES,          \
+        HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>::RING_BYTES,                                     \
+        {nullptr, nullptr, nullptr,                                                                                                        \
+         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>},                    \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
   #define HJ2DEntryRestricted(levels, ahead, blocks, carve)                                                                                \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>::SMEM_BYTES,                                   \
-        HJ2DConstant<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>::RING_BYTES,                                                 \
+      levels, HJ2D_BLOCKS(blocks), HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>::SMEM_BYTES,         \
+        HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>::RING_BYTES,                                    \
         {nullptr, nullptr, nullptr, nullptr,                                                                                               \
-         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, blocks, carve, false, HJ2D_RESTRICTED>},                                \
+         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>},                   \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
     }
   #define HJ2DEntryInPlace(box, levels, ahead, blocks, carve)                                                                              \
     {                                                                                                                                      \
-      levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                       \
-        HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                     \
+      levels, HJ2D_BLOCKS(blocks), HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::SMEM_BYTES,             \
+        HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::RING_BYTES,                                        \
         HJ2DVariants(box, levels, ahead, blocks, carve, false), HJ2DVariants(box, levels, ahead, blocks, carve, true)                      \
     }
 

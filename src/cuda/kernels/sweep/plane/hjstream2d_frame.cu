@@ -249,9 +249,9 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DFrame_Kernel(const __gri
 
 #define HJ2DEntryFrame(levels, ahead, blocks, carve, variant, ...)                                                                         \
   {                                                                                                                                        \
-    levels, blocks, HJ2DFrame<levels, ahead, blocks, carve, variant>::SMEM_BYTES,                                                          \
-      HJ2DFrame<levels, ahead, blocks, carve, variant>::LEAST_BYTES,                                                                       \
-      {__VA_ARGS__(const void *) HJStream2DFrame_Kernel<levels, ahead, blocks, carve, variant>},                                           \
+    levels, HJ2D_BLOCKS(blocks), HJ2DFrame<levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::SMEM_BYTES,                                \
+      HJ2DFrame<levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::LEAST_BYTES,                                                          \
+      {__VA_ARGS__(const void *) HJStream2DFrame_Kernel<levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>},                              \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \

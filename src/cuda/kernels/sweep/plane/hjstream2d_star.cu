@@ -7,11 +7,11 @@
 /* Write to x itself with one row alone, and not where they wrap: the others have no registers left for it */
 #define HJ2DEntryInPlaceOneRow(box, levels, ahead, blocks, carve)                                                                          \
   {                                                                                                                                        \
-    levels, blocks, HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::SMEM_BYTES,                                         \
-      HJ2DConstant<box, levels, ahead, blocks, carve, false, HJ2D_MANY>::RING_BYTES,                                                       \
+    levels, HJ2D_BLOCKS(blocks), HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::SMEM_BYTES,               \
+      HJ2DConstant<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_MANY>::RING_BYTES,                                          \
       HJ2DVariants(box, levels, ahead, blocks, carve, false),                                                                              \
     {                                                                                                                                      \
-      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, blocks, carve, true, HJ2D_ONE>, nullptr, nullptr                         \
+      (const void *)HJStream2DConstant_Kernel<box, levels, ahead, HJ2D_BLOCKS(blocks), carve, true, HJ2D_ONE>, nullptr, nullptr            \
     }                                                                                                                                      \
   }
 

@@ -265,10 +265,10 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
 
 #define HJ2DEntry(symmetric, box, levels, ahead, blocks, carve)                                                                            \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>::SMEM_BYTES,                                      \
-      HJ2DVariable<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>::RING_BYTES,                                                    \
-      {(const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, HJ2D_ONE>, nullptr,                           \
-       (const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, blocks, carve, HJ2D_WRAP>},                                  \
+    levels, HJ2D_BLOCKS(blocks), HJ2DVariable<symmetric, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, HJ2D_ONE>::SMEM_BYTES,            \
+      HJ2DVariable<symmetric, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, HJ2D_ONE>::RING_BYTES,                                       \
+      {(const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, HJ2D_ONE>, nullptr,              \
+       (const void *)HJStream2DVariable_Kernel<symmetric, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, HJ2D_WRAP>},                     \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
@@ -276,9 +276,10 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
 
 #define HJ2DEntryCoarser(box, levels, ahead, blocks, carve, variant, ...)                                                                  \
   {                                                                                                                                        \
-    levels, blocks, HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::SMEM_BYTES,                                               \
-      HJ2DVariable<1, box, levels, ahead, blocks, carve, variant>::RING_BYTES,                                                             \
-      {nullptr, nullptr, nullptr, __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, blocks, carve, variant>},     \
+    levels, HJ2D_BLOCKS(blocks), HJ2DVariable<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::SMEM_BYTES,                     \
+      HJ2DVariable<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::RING_BYTES,                                                \
+      {nullptr, nullptr, nullptr,                                                                                                          \
+       __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>},                   \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
