@@ -513,9 +513,6 @@ PETSC_INTERN PetscErrorCode HJMGReplay(PC, HJMGKind, Vec b, Vec x, Vec y);
 /* Finds whether cycles can be recorded, and forgets all that are */
 PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
-/* Collective. On a GPU runs double cycles of zeros, products and sums, once for the same grids: kernels are loaded where they are first
-   launched, and that, what is laid out for them and recording for the first time take several times as long as a solve */
-PETSC_INTERN PetscErrorCode HJMGStart(PC);
 /* PETSc's own measurement of GPU time is on, and waits for each kernel */
 PETSC_INTERN PetscBool HJMGIsTimed(void);
 /* hjmgsetup.c. Set-up, of what is here or of what does it in the PC's place */

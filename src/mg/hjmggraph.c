@@ -242,34 +242,3 @@ PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode HJMGStart(PC pc)
-{
-  static const HJMGKind kinds[] = {HJ_MG_APPLY, HJ_MG_APPLY, HJ_MG_START_ZERO, HJ_MG_ROTATED, HJ_MG_ROTATED, HJ_MG_ROTATED, HJ_MG_ROTATED};
-  PC_HJMG              *mg      = (PC_HJMG *)pc->data;
-  const HJMGLevel      *level   = &mg->level[0];
-  Vec                   b, x, y = level->r;
-  PetscScalar           dot;
-  PetscReal             norm;
-
-  PetscFunctionBegin;
-  if (mg->started || mg->log || mg->nlevels < 2 || HJMGIsSingle(mg)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives)) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->started = PETSC_TRUE;
-  PetscCall(MatCreateVecs(level->A, &x, &b));
-  PetscCall(VecSet(b, 0.0));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) { /* what comes in x and y by turns is recorded for both */
-    const PetscBool swapped = (PetscBool)(i > 2 && (i - 3) % 2 && mg->steps[HJ_MG_ROTATED].in_y);
-
-    if (kinds[i] == HJ_MG_START_ZERO) PetscCall(HJMGLaunch(mg, kinds[i], b, x, y));
-    else PetscCall(HJMGReplayOrLaunch(pc, kinds[i], b, swapped ? y : x, swapped ? x : y));
-  }
-  PetscCall(MatMult(level->A, x, b));
-  PetscCall(VecAXPY(b, 1.0, x));
-  PetscCall(VecAYPX(b, 1.0, x));
-  PetscCall(VecTDot(b, x, &dot));
-  PetscCall(VecNorm(b, NORM_2, &norm));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
