@@ -146,8 +146,6 @@ typedef struct {
   long long from, from_line, from_plane, to, to_line, to_plane;
 } HJPart;
 
-  #define HJ_PART_BATCH 8 /* loads do not pass stores */
-
 /* A row of threads takes a line */
 template <typename T> static __global__ void HJPart_Kernel(const __grid_constant__ HJPart p, const T *from, T *to)
 {
@@ -158,16 +156,8 @@ template <typename T> static __global__ void HJPart_Kernel(const __grid_constant
     const T  *a = from + p.from + j * p.from_line + k * p.from_plane;
     T        *b = to + p.to + j * p.to_line + k * p.to_plane;
 
-    for (int first = (int)threadIdx.x; first < p.width[0]; first += HJ_PART_BATCH * (int)blockDim.x) {
-      T t[HJ_PART_BATCH];
-
-  #pragma unroll
-      for (int u = 0; u < HJ_PART_BATCH; u++)
-        if (first + u * (int)blockDim.x < p.width[0]) t[u] = a[first + u * (int)blockDim.x];
-  #pragma unroll
-      for (int u = 0; u < HJ_PART_BATCH; u++)
-        if (first + u * (int)blockDim.x < p.width[0]) b[first + u * (int)blockDim.x] = t[u];
-    }
+  #pragma unroll 4
+    for (int i = (int)threadIdx.x; i < p.width[0]; i += (int)blockDim.x) b[i] = a[i];
   }
 }
 
