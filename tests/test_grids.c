@@ -242,8 +242,8 @@ static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers of points that are not 2^m + 1 take as many iterations. inverse: one solves the coarsest grid, as a GPU chooses by itself, which is
-   another cycle than that which these numbers are of: 2^m + 1 points, the first of each dimension, may take more, and others as many */
+/* Numbers of points that are not 2^m + 1 take as many iterations. inverse: one solves the coarsest grid, as a GPU chooses by itself, which
+   is another cycle than that which these numbers are of: 2^m + 1 points, the first of each dimension, may take more, and others as many */
 static PetscErrorCode TestSizes(PetscBool swept, PetscBool inverse)
 {
   static const struct {

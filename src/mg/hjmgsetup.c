@@ -303,9 +303,9 @@ static PetscErrorCode HJMGSee(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a GPU runs cycles of zeros, products and sums, once for the same grids: kernels are loaded where they are first launched, and that, what
-   is laid out for them and recording for the first time take several times as long as a solve. What comes a second time is recorded, and
-   rotated cycles may come in x and y by turns */
+/* On a GPU runs cycles of zeros, products and sums, once for the same grids: kernels are loaded where they are first launched, and that,
+   what is laid out for them and recording for the first time take several times as long as a solve. What comes a second time is recorded,
+   and rotated cycles may come in x and y by turns */
 static PetscErrorCode HJMGStart(PC pc)
 {
   PC_HJMG         *mg    = (PC_HJMG *)pc->data;
