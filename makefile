@@ -42,6 +42,7 @@ HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestri
 CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \
   kernels/operator/hjproduct.cu kernels/setup/hjinterpolation.cu backend/hjcuda.cu backend/hjtable.cu)
 CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu %/hjsystemsweep.cu %/hjsystemtile.cu,$(CUDA_TWICE)))
+OBJCOPY      ?= objcopy
 CUDA_SINGLE  := $(CUDA_TWICE:src/%.cu=$(BUILD)/single/%.cu.o)
 OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) \
   $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
@@ -138,7 +139,7 @@ $(BUILD)/single/%.cu.o: src/%.cu $(BUILD)/flags
 $(BUILD)/cuda/single.o: $(CUDA_SINGLE)
 	@mkdir -p $(@D)
 	$(call say,LD,$(@:$(BUILD)/%=%))
-	$(Q)ld -r --force-group-allocation -o $@.tmp $^ && objcopy --keep-global-symbol=HJBackendCUDASingle $@.tmp $@ && rm $@.tmp
+	$(Q)$(LD) -r --force-group-allocation -o $@.tmp $^ && $(OBJCOPY) --keep-global-symbol=HJBackendCUDASingle $@.tmp $@ && rm $@.tmp
 
 # Tests compile in half the time at -O1, and but for these they compute little themselves
 TEST_CFLAGS = $(patsubst -O%,-O1,$(CFLAGS))

@@ -764,7 +764,8 @@ static PetscErrorCode PCHJMGGetPrecision_HJMG(PC pc, PCHJMGPrecision *precision)
    With `PC_HJMG_PRECISION_SINGLE` the vectors and coefficients that a cycle works with are single: half the bytes, and twice as many
    numbers at once. The matrix, the right-hand side, the solution, its residual, which every cycle gets anew, and what set-up computes are
    double, as is the solve of the coarsest grid. So the solution is as exact as in double, after as many iterations or one more; where
-   coefficients jump by 1e6 CG may take two more. The coefficients are kept in both precisions.
+   coefficients jump by 1e6 CG may take two more. The coefficients are kept in both precisions. It pays on a CPU, and on a GPU with
+   coefficients that vary in 3D; other cycles on a GPU take as long in double.
 
    This is for `KSPRICHARDSON`, `KSPHJRICHARDSON`, `KSPCG`, `KSPHJCG`, `KSPFCG`, `KSPFGMRES` and `KSPGCR`, whose norm type is not
    `KSP_NORM_NONE`. Other methods, such as `KSPGMRES`, combine what they take for products with one and the same preconditioner, which one

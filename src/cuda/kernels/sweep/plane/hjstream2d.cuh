@@ -12,7 +12,7 @@
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/device/hjcopy.cuh"
 
-/* Warps of float take half the registers and shared memory: there are more of them */
+/* Warps of float take half the registers and shared memory: there are more of them (3c7e4f0; not timed beside others) */
 #define HJ2D_BLOCKS(blocks) (HJ_BYTES == 8 ? (blocks) : (blocks)*3 / 2)
 /* An entry of a table of kernels whose last arguments are one of hjtuning.h's lists */
 #define HJ2DTuned(entry, ...) entry(__VA_ARGS__)
