@@ -566,7 +566,8 @@ static PetscErrorCode ReadSeed(void)
 
 /* Problems that were not solved, or wrong, once: on 2 and 3 ranks, coarsest grids that are unsymmetric and singular, or nearly so;
    indefinite matrices, on whose levels subiterations grew, 32 and 4 of them; last grids that are swept, of null space 1, whose rows differ
-   much; rows that are scaled at random beside convection; systems of entries of 1e-141, with identity rows, with rows of zeros; cycles in single precision on a ring */
+   much; rows that are scaled at random beside convection; systems of entries of 1e-141, with identity rows, with rows of zeros; cycles in
+   single precision on a ring */
 static PetscErrorCode RunFound(void)
 {
   static const struct {
