@@ -305,7 +305,6 @@ static PetscErrorCode HJMGSystemSetFactor(KSP ksp)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(PCSetType(pc, size > 1 ? PCREDUNDANT : PCLU));
-  if (size == 1) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -333,6 +332,7 @@ static PetscErrorCode HJMGSystemScalePivots(HJMGSystem s)
     PetscCall(PCRedundantGetKSP(pc, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
   }
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS)); /* as PCMG does, but not where there is one level */
   if (!(most > 0.0) || PetscIsInfOrNanReal(most)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCFactorSetZeroPivot(pc, HJ_MG_SYSTEM_PIVOT * most));
   PetscCall(PCFactorSetShiftAmount(pc, HJ_MG_SYSTEM_PIVOT * most));
