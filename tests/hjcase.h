@@ -27,28 +27,12 @@ static inline PETSC_UNUSED const char *const *KindNames(void)
   return names;
 }
 
-/* Whether vectors and matrices of the cases lie on the GPU: with -backend cuda. Asked for the first time before options are cleared */
-static inline PETSC_UNUSED PetscErrorCode CaseOnGPU(PetscBool *gpu)
-{
-  static int answer      = -1;
-  char       backend[32] = "host";
-
-  PetscFunctionBegin;
-  if (answer < 0) {
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
-    PetscCall(PetscStrcmp(backend, "cuda", gpu));
-    answer = *gpu && PetscDefined(HAVE_CUDA);
-  }
-  *gpu = (PetscBool)answer;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static inline PETSC_UNUSED PetscErrorCode CaseSetVecType(DM da)
 {
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   if (gpu) PetscCall(DMSetVecType(da, VECCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

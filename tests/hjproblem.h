@@ -82,6 +82,19 @@ static inline PETSC_UNUSED PetscErrorCode ProblemOnGPU(PetscBool *gpu)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The grid of a KSP that has a matrix of its own */
+static inline PETSC_UNUSED PetscErrorCode ProblemSetDM(KSP ksp, DM da)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetDM(ksp, da));
+#if PETSC_VERSION_GE(3, 25, 0)
+  PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+#else
+  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the grids that are made from now on are cut across their slowest direction alone */
 static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool strips)
 {

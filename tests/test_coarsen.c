@@ -427,7 +427,7 @@ static PetscErrorCode TestMeasure(void)
 
     PetscCall(DiffusionCreate(&known[i / 2].p, &da, &A));
     if (i % 2) PetscCall(ScaleRows(da, A));
-    PetscCall(CaseOnGPU(&device));
+    PetscCall(ProblemOnGPU(&device));
     PetscCall(Measure(da, A, device, &c));
     good = (PetscBool)(PetscAbsReal(c.others - known[i / 2].c.others) <= 1e-12);
     for (PetscInt d = 0; d < known[i / 2].p.dim; d++) {
@@ -498,7 +498,7 @@ static PetscErrorCode TestFirst(void)
     HJCoarsening how;
     PetscBool    device = PETSC_FALSE;
 
-    PetscCall(CaseOnGPU(&device));
+    PetscCall(ProblemOnGPU(&device));
     PetscCall(CaseDM(&c, &da));
     PetscCall(MatCreateHJStencil(da, &A));
     PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));
@@ -661,7 +661,7 @@ static PetscErrorCode TestSolves(void)
   PetscBool   gpu;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
     const Diffusion *p        = &solves[i].p;
@@ -753,7 +753,7 @@ int main(int argc, char **argv)
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
-  PetscCall(CaseOnGPU(&device));
+  PetscCall(ProblemOnGPU(&device));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solves", &solve, NULL));
   PetscCall(TestRandomGrids(n));

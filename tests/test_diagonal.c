@@ -120,12 +120,7 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *
 
   PetscFunctionBegin;
   PetscCall(ProblemKSP(NULL, A, type, pctype, ksp, &pc));
-  PetscCall(KSPSetDM(*ksp, da));
-#if PETSC_VERSION_GE(3, 25, 0)
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-#else
-  PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
-#endif
+  PetscCall(ProblemSetDM(*ksp, da));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, 1e-50, 1e10, 1000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -104,7 +104,7 @@ static PetscErrorCode TestSolves(void)
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
     const Jumps *p = &solves[i].p;
     PetscInt     its;
@@ -130,7 +130,7 @@ static PetscErrorCode TestThin(void)
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
     const Jumps p     = {.dim      = cases[i].dim,
                          .n        = cases[i].n,

@@ -26,7 +26,7 @@ static PetscErrorCode TestPlace(void)
   PetscBool gpu = PETSC_FALSE, lives[3], good[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   for (c.kind = ROW; c.kind <= ARRAYS; c.kind++) {
     PetscCall(CaseCreate(&c, &da, &A, &B));
     for (int i = 0; i < 3; i++) {

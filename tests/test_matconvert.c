@@ -163,7 +163,7 @@ static PetscErrorCode ToDevice(Mat *B)
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
 #if PetscDefined(HAVE_CUDA)
   if (gpu) PetscCall(MatConvert(*B, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, B));
 #endif
@@ -245,7 +245,7 @@ static PetscErrorCode TestConvertedThere(void)
   Vec            x, y;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   if (!gpu) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CaseDM(&c, &da));
   PetscCall(RaggedCreate(&c, da, 0, &B));

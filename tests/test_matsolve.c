@@ -74,7 +74,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(GridOf(p, &da));
   PetscCall(DMSetMatType(da, mattype));
@@ -544,7 +544,7 @@ static PetscErrorCode TestFactorsJump(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   PetscCall(CaseDM(&grid, &da));
   PetscCall(MatCreateHJStencil(da, &A));
   PetscCall(FillRegion(da, A));

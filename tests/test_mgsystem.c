@@ -11,12 +11,7 @@ static PetscErrorCode Solver(DM da, Mat A, KSPType type, KSP *ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetDM(*ksp, da));
-#if PETSC_VERSION_GE(3, 25, 0)
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-#else
-  PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
-#endif
+  PetscCall(ProblemSetDM(*ksp, da));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, type));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 200));

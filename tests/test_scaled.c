@@ -56,6 +56,17 @@ static PetscErrorCode Solve(DM da, Mat A, KSPType type, KSPNormType norm, PCType
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = scale y - x. norm: the sums of the sizes of x, and of that */
+static PetscErrorCode ScaledDifference(Vec x, PetscReal scale, Vec y, PetscReal norm[2])
+{
+  PetscFunctionBegin;
+  PetscCall(VecScale(y, scale));
+  PetscCall(VecAXPY(y, -1.0, x));
+  PetscCall(VecNorm(x, NORM_1, &norm[0]));
+  PetscCall(VecNorm(y, NORM_1, &norm[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A power of two changes no digit but of what becomes denormal, late corrections and products of CG. b stays as it is, for KSPs square it;
    norms are those of residuals, which stay too */
 static PetscErrorCode TestWhole(const Problem *p, MatType type, PCType pctype, KSPType ksptype)
@@ -74,10 +85,7 @@ static PetscErrorCode TestWhole(const Problem *p, MatType type, PCType pctype, K
     PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
     PetscCall(MatScale(B, ldexp(1.0, exponents[e])));
     PetscCall(Solve(da, B, ksptype, KSP_NORM_UNPRECONDITIONED, pctype, b, y, &its[1]));
-    PetscCall(VecScale(y, ldexp(1.0, exponents[e])));
-    PetscCall(VecAXPY(y, -1.0, x));
-    PetscCall(VecNorm(x, NORM_1, &norm[0]));
-    PetscCall(VecNorm(y, NORM_1, &norm[1]));
+    PetscCall(ScaledDifference(x, ldexp(1.0, exponents[e]), y, norm));
     PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[0] == its[1] && norm[1] <= 1e-12 * norm[0]),
                        "%s, %s, %s, %s times 2^%d: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, difference %g", Name(p), type,
                        ksptype, pctype, exponents[e], its[0], its[1], (double)(norm[1] / norm[0])));
@@ -107,10 +115,7 @@ static PetscErrorCode TestRightHandSide(const Problem *p, MatType type)
     PetscCall(VecScale(b, ldexp(1.0, e)));
     PetscCall(Solve(da, A, KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED, PCHJMG, b, y, &its[1]));
     PetscCall(VecScale(b, ldexp(1.0, -e)));
-    PetscCall(VecScale(y, ldexp(1.0, -e)));
-    PetscCall(VecAXPY(y, -1.0, x));
-    PetscCall(VecNorm(x, NORM_1, &norm[0]));
-    PetscCall(VecNorm(y, NORM_1, &norm[1]));
+    PetscCall(ScaledDifference(x, ldexp(1.0, -e), y, norm));
     PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[0] == its[1] && norm[1] == 0.0),
                        "%s, %s, right-hand side times 2^%d: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, difference %g", Name(p),
                        type, e, its[0], its[1], (double)(norm[1] / norm[0])));

@@ -513,7 +513,7 @@ static PetscErrorCode TestRepeated(PetscRandom random)
   PetscBool gpu = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(CaseOnGPU(&gpu));
+  PetscCall(ProblemOnGPU(&gpu));
   for (int i = 0; i < 8; i++) {
     Grids g = {2, {97, 81, 1}, {2, 2, 1}, {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}};
 

@@ -176,12 +176,7 @@ static PetscErrorCode WorkCreate(Work w, DM da, Mat A, KSP *ksp)
   PetscFunctionBegin;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetDM(*ksp, da));
-#if PETSC_VERSION_GE(3, 25, 0)
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-#else
-  PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
-#endif
+  PetscCall(MachineSetDM(*ksp, da));
   PetscCall(KSPSetType(*ksp, w == LEVELS ? KSPFGMRES : types[w]));
   PetscCall(KSPSetNormType(*ksp, w >= CYCLE ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
   if (w == GMRES || w == LEVELS) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));

@@ -258,12 +258,7 @@ static PetscErrorCode CreateSolver(Bench *b, const Case *c, PetscInt n, Solver s
   for (; least > 9 && (c->boundary == DM_BOUNDARY_PERIODIC ? least % 2 == 0 : least % 2 == 1); levels++) least = (least + 1) / 2;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, "peer_"));
-  PetscCall(KSPSetDM(*ksp, da));
-#if PETSC_VERSION_GE(3, 25, 0)
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-#else
-  PetscCall(KSPSetDMActive(*ksp, PETSC_FALSE));
-#endif
+  PetscCall(MachineSetDM(*ksp, da));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, c->elastic ? KSPCG : KSPGMRES));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));

@@ -60,6 +60,19 @@ static inline PetscErrorCode MachineTime(const Machine *m, PetscLogDouble *secon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The grid of a KSP that has a matrix of its own */
+static inline PETSC_UNUSED PetscErrorCode MachineSetDM(KSP ksp, DM da)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetDM(ksp, da));
+#if PETSC_VERSION_GE(3, 25, 0)
+  PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+#else
+  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes in use on the GPU, by whomever, without those that the device's pool keeps for later; 0 without one */
 static inline PetscErrorCode MachineDeviceMemory(PetscReal *bytes)
 {

@@ -516,6 +516,11 @@ PETSC_INTERN PetscErrorCode HJMGSetUpGraphs(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGraphs(PC_HJMG *);
 /* PETSc's own measurement of GPU time is on, and waits for each kernel */
 PETSC_INTERN PetscBool HJMGIsTimed(void);
+/* Records what launch does, and the flops that it logs. *graph stays NULL, and *why says why, where it cannot be; an error may then have
+   left locks on vectors that launch has used, which HJMGUnlock() takes back to those that were there */
+PETSC_INTERN PetscErrorCode HJMGCapture(const HJMultigridOps *, PetscErrorCode (*launch)(void *), void *ctx, HJGraph *graph,
+                                        PetscLogDouble *flops, const char **why);
+PETSC_INTERN PetscErrorCode HJMGUnlock(Vec, PetscInt was);
 /* hjmgsetup.c. Set-up, of what is here or of what does it in the PC's place */
 PETSC_INTERN PetscErrorCode HJMGSetUp(PC);
 /* Before a cycle. Where the matrix itself is that of the finest grid, products read the values that it has now: if these have changed since
@@ -531,11 +536,9 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
-/* Whether such a sum of squares lost no digits. Else the norm is found once more: VecNorm() sums up squares too */
-static inline PetscBool HJMGSquaresAreExact(PetscReal squares)
-{
-  return (PetscBool)(squares >= 1e-280 && squares <= 1e300);
-}
+/* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
+   found once more, and work overwritten: VecNorm() sums up squares too */
+PETSC_INTERN PetscErrorCode HJMGNormOfSquares(const PC_HJMG *, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 /* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);

@@ -132,17 +132,14 @@ static PetscErrorCode HJMGShow(const HJIterates *how, Vec vx, Vec x)
 }
 
 /* The norm of the residual of y, whose squares were sent. *good is false where it is no finite number; else x is overwritten if need be */
-static PetscErrorCode HJMGSingleNorm(PC_HJMG *mg, Vec b, Vec x, Vec y, PetscReal *norm, PetscBool *good)
+static PetscErrorCode HJMGSingleWait(PC_HJMG *mg, Vec b, Vec x, Vec y, PetscReal *norm, PetscBool *good)
 {
   PetscScalar squares;
 
   PetscFunctionBegin;
   PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
-  *norm = PetscSqrtReal(PetscRealPart(squares));
-  *good = (PetscBool)!PetscIsInfOrNanReal(*norm);
-  if (!*good || HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatResidual(mg->level[0].A, b, y, x));
-  PetscCall(HJMGNormOfAnySize(x, norm));
+  *good = (PetscBool)!PetscIsInfOrNanScalar(squares);
+  if (*good) PetscCall(HJMGNormOfSquares(mg, PetscRealPart(squares), b, y, x, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +158,7 @@ static PetscErrorCode HJMGSingleRotate(PC pc, KSP ksp, const HJIterates *how, Ve
     PetscReal now;
 
     PetscCall(HJMGReplay(pc, *it ? HJ_MG_SINGLE_NEXT : zero ? HJ_MG_SINGLE_ZERO : HJ_MG_SINGLE_FIRST, b, *vx, *vy));
-    PetscCall(HJMGSingleNorm(mg, b, *vx, *vy, &now, &good));
+    PetscCall(HJMGSingleWait(mg, b, *vx, *vy, &now, &good));
     if (!good) { /* the iterate before it is there still */
       if (zero && !*it) PetscCall(VecSet(*vx, 0.0));
       PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_RANGE));

@@ -82,8 +82,7 @@ PetscBool HJMGIsTimed(void)
 #endif
 }
 
-/* An error inside a call that was recorded may have left a lock on its vectors */
-static PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
+PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
 {
   PetscInt now = was;
 
@@ -93,32 +92,57 @@ static PetscErrorCode HJMGUnlock(Vec v, PetscInt was)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGCapture(const HJMultigridOps *ops, PetscErrorCode (*launch)(void *), void *ctx, HJGraph *graph, PetscLogDouble *flops,
+                           const char **why)
+{
+  PetscBool again = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  while (again) {
+    PetscErrorCode ierr;
+    PetscLogDouble before, after;
+
+    PetscCall(PetscGetFlops(&before));
+    PetscCall(ops->capture_begin(graph));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    hj_recording = PETSC_TRUE;
+    ierr         = (*launch)(ctx);
+    hj_recording = PETSC_FALSE;
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscGetFlops(&after));
+    *flops = after - before;
+    PetscCall(ops->capture_end(graph, (PetscBool)!ierr, &again, why));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What HJMGLaunch() is called with */
+typedef struct {
+  PC_HJMG *mg;
+  HJMGKind kind;
+  Vec      b, x, y;
+} HJMGCycleCall;
+
+static PetscErrorCode HJMGLaunchCall(void *ctx)
+{
+  const HJMGCycleCall *c = (const HJMGCycleCall *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGLaunch(c->mg, c->kind, c->b, c->x, c->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* g->graph stays NULL, and mg->not_recorded says why, where it cannot be */
 static PetscErrorCode HJMGRecord(PC pc, HJMGGraph *g, Vec b, Vec x, Vec y)
 {
-  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
-  const HJMultigridOps *ops   = mg->level[0].op->ops->multigrid;
-  PetscBool             again = PETSC_TRUE;
-  PetscInt              lock[2];
+  PC_HJMG      *mg   = (PC_HJMG *)pc->data;
+  HJMGCycleCall call = {mg, g->kind, b, x, y};
+  PetscInt      lock[2];
 
   PetscFunctionBegin;
   PetscCall(VecLockGet(b, &lock[0]));
   PetscCall(VecLockGet(x, &lock[1]));
-  while (again) {
-    PetscErrorCode ierr;
-    PetscLogDouble flops[2];
-
-    PetscCall(PetscGetFlops(&flops[0]));
-    PetscCall(ops->capture_begin(&g->graph));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    hj_recording = PETSC_TRUE;
-    ierr         = HJMGLaunch(mg, g->kind, b, x, y);
-    hj_recording = PETSC_FALSE;
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscGetFlops(&flops[1]));
-    g->flops = flops[1] - flops[0];
-    PetscCall(ops->capture_end(&g->graph, (PetscBool)!ierr, &again, &mg->not_recorded));
-  }
+  PetscCall(HJMGCapture(mg->level[0].op->ops->multigrid, HJMGLaunchCall, &call, &g->graph, &g->flops, &mg->not_recorded));
   if (!g->graph) {
     PetscCall(PetscInfo(pc, "Cycles are not recorded: %s\n", mg->not_recorded));
     PetscCall(HJMGUnlock(b, lock[0]));

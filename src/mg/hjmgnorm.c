@@ -36,6 +36,16 @@ PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGNormOfSquares(const PC_HJMG *mg, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  *norm = PetscSqrtReal(squares);
+  if (squares >= 1e-280 && squares <= 1e300) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
+  PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Waits for the sum that was begun. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be overwritten */
 static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
 {
@@ -45,10 +55,7 @@ static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
   PetscFunctionBegin;
   PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
-  *norm = PetscSqrtReal(PetscRealPart(squares));
-  if (HJMGSquaresAreExact(PetscRealPart(squares))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
-  PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
+  PetscCall(HJMGNormOfSquares(mg, PetscRealPart(squares), b, x, work, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -235,8 +235,10 @@ static PetscErrorCode HJMGCycleTransfer(const HJMGSystemCycle c, const HJPointRo
 }
 
 /* From zero to the level's x, of its b */
-static PetscErrorCode HJMGCycleLaunch(const HJMGSystemCycle c)
+static PetscErrorCode HJMGCycleLaunch(void *ctx)
 {
+  const HJMGSystemCycle c = (HJMGSystemCycle)ctx;
+
   PetscFunctionBegin;
   for (PetscInt l = 0; l < c->nlevels; l++) {
     const HJMGCycleLevel *level = &c->level[l];
@@ -257,44 +259,16 @@ static PetscErrorCode HJMGCycleLaunch(const HJMGSystemCycle c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error inside a call that was recorded may have left a lock on its vectors */
-static PetscErrorCode HJMGCycleUnlock(const HJMGSystemCycle c)
-{
-  PetscFunctionBegin;
-  for (const HJMGCycleLevel *level = c->level; level < c->level + c->nlevels; level++) {
-    const Vec all[] = {level->b, level->x, level->r};
-
-    for (int i = 0; i < 3; i++) {
-      PetscInt locks = 0;
-
-      if (all[i]) PetscCall(VecLockGet(all[i], &locks));
-      for (; locks > 0; locks--) PetscCall(VecLockReadPop(all[i]));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* c->graph stays NULL, and c->not_recorded says why, where it cannot be */
 static PetscErrorCode HJMGCycleRecord(HJMGSystemCycle c)
 {
-  const HJMultigridOps *ops   = c->ops->backend->multigrid;
-  PetscBool             again = PETSC_TRUE;
-
   PetscFunctionBegin;
-  while (again) {
-    PetscErrorCode ierr;
-    PetscLogDouble flops[2];
-
-    PetscCall(PetscGetFlops(&flops[0]));
-    PetscCall(ops->capture_begin(&c->graph));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = HJMGCycleLaunch(c);
-    PetscCall(PetscPopErrorHandler());
-    PetscCall(PetscGetFlops(&flops[1]));
-    c->flops = flops[1] - flops[0];
-    PetscCall(ops->capture_end(&c->graph, (PetscBool)!ierr, &again, &c->not_recorded));
+  PetscCall(HJMGCapture(c->ops->backend->multigrid, HJMGCycleLaunch, c, &c->graph, &c->flops, &c->not_recorded));
+  for (const HJMGCycleLevel *level = c->level; level < c->level + c->nlevels && !c->graph; level++) {
+    PetscCall(HJMGUnlock(level->b, 0));
+    PetscCall(HJMGUnlock(level->x, 0));
+    PetscCall(HJMGUnlock(level->r, 0));
   }
-  if (!c->graph) PetscCall(HJMGCycleUnlock(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

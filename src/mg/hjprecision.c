@@ -73,7 +73,6 @@ static PetscErrorCode HJMGSingleDeviceLacks(const PC_HJMG *mg, const char **why)
 {
   const HJBackendOps   *ops = mg->level[0].op->ops;
   const HJCoefficients *a;
-  HJGetCoefficients     get;
 
   PetscFunctionBegin;
   *why = NULL;
@@ -86,8 +85,7 @@ static PetscErrorCode HJMGSingleDeviceLacks(const PC_HJMG *mg, const char **why)
     else if (st->storage != HJ_DICTIONARY && PetscMemTypeHost(st->mtype)) *why = "the matrix lies on the host";
     if (*why) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscObjectQueryFunction((PetscObject)mg->level[0].A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(mg->level[0].A, ops->mtype, &a));
+  PetscCall((*mg->seen.get_coefficients)(mg->level[0].A, ops->mtype, &a));
   if (!ops->in_single->single->advances(a, &mg->level[0].op->grid)) *why = "the finest matrix is no star, on a GPU";
   else if (PetscMemTypeHost(mg->seen.lives)) *why = "products with the finest matrix are done on the CPU, to which it is bound";
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -264,8 +262,7 @@ static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *nor
   PetscCall(VecRestoreArrayRead(v, &a));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, comm));
-  if (HJMGSquaresAreExact(*norm)) *norm = PetscSqrtReal(*norm);
-  else PetscCall(HJMGNormOfAnySize(v, norm));
+  PetscCall(HJMGNormOfSquares(mg, *norm, v, NULL, NULL, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,12 +367,10 @@ static PetscErrorCode HJMGSingleAdd(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, c
   const HJMGLevel    *level   = &mg->level[0];
   const HJBackendOps *ops     = level->op->ops;
   HJAdvance           advance = {.grid = &level->op->grid, .e = e, .scale = mg->single->level[0].scale, .seen = mg->single->seen};
-  HJGetCoefficients   get;
   HJVecArray          ba, xa, ya;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, ops->mtype, &advance.a));
+  PetscCall((*mg->seen.get_coefficients)(level->A, ops->mtype, &advance.a));
   PetscCall(HJVecOpen(ops, NULL, HJ_READ, b, NULL, &ba));
   if (!zero) PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
   PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, y, NULL, &ya));

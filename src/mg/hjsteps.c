@@ -58,10 +58,11 @@ static PetscBool HJMGSwaps(const HJMGPlan *p, const HJMGStep *step)
   return (PetscBool)(!p->mg->level[step->l].lines && HJOperatorSwaps(step->op, step->w, step->its));
 }
 
-static HJMGPair HJMGAddSweep(const HJMGPlan *p, PetscInt l, PetscBool after, HJMGPair v)
+static HJMGPair HJMGAddSweep(const HJMGPlan *p, PetscInt l, PetscBool after, PetscInt its, HJMGPair v)
 {
   HJMGStep *step = HJMGAddStep(p, HJ_MG_SWEEP, l, v);
 
+  step->its   = its;
   step->after = after;
   return HJMGSwapIf(HJMGSwaps(p, step), v);
 }
@@ -81,7 +82,7 @@ static HJMGPair HJMGAddSmoothRestricted(const HJMGPlan *p, PetscInt l, PetscBool
   HJMGStep         *step;
 
   if (!zero) {
-    v = HJMGAddSweep(p, l, PETSC_FALSE, v);
+    v = HJMGAddSweep(p, l, PETSC_FALSE, 1, v);
     (void)HJMGAddRestrict(p, l, v);
     return v;
   }
@@ -126,8 +127,9 @@ static PetscBool HJMGIsOneSided(const HJMGPlan *p, PetscInt l)
 
 static HJMGVector HJMGAddCoarse(const HJMGPlan *, PetscInt);
 
-/* A cycle without smoothing before the correction. From 0 the right-hand side is restricted as it is, and no residual is made */
-static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
+/* A cycle without smoothing before the correction, and with its times as much after it. From 0 the right-hand side is restricted as it is,
+   and no residual is made */
+static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, PetscBool zero, PetscInt its, HJMGPair v)
 {
   HJMGVector c;
   HJMGStep  *step;
@@ -138,14 +140,14 @@ static HJMGPair HJMGAddOneSided(const HJMGPlan *p, PetscInt l, PetscBool zero, H
   step       = HJMGAddStep(p, HJ_MG_CORRECT, l, v);
   step->zero = zero;
   step->c    = c;
-  return HJMGAddSweep(p, l, PETSC_TRUE, v);
+  return HJMGAddSweep(p, l, PETSC_TRUE, its, v);
 }
 
 /* A cycle from 0 on the level and all below. Returns where its result is */
 static HJMGPair HJMGAddLevel(const HJMGPlan *p, PetscInt l, PetscBool zero, HJMGPair v)
 {
   if (l == p->mg->nlevels - 1) HJMGAddStep(p, p->mg->gather ? HJ_MG_GATHER : HJ_MG_SOLVE, l, v)->zero = zero;
-  else if (HJMGIsOneSided(p, l)) v = HJMGAddOneSided(p, l, zero, v);
+  else if (HJMGIsOneSided(p, l)) v = HJMGAddOneSided(p, l, zero, 1, v);
   else {
     v = HJMGAddSmoothRestricted(p, l, zero, v);
     v = HJMGAddSmoothCorrected(p, l, 1, HJMGAddCoarse(p, l), v);
@@ -188,27 +190,15 @@ static void HJMGAddTransposed(const HJMGPlan *p, PetscInt l, PetscBool zero)
   if (!HJMGIsOneSided(p, l)) HJMGAddStep(p, HJ_MG_SWEEP, l, in_x)->after = PETSC_TRUE;
 }
 
-/* The correction of the finest grid, and as much smoothing after it as others have before and after it */
-static HJMGPair HJMGAddRotated(const HJMGPlan *p, HJMGPair v)
+/* As much smoothing after the correction of the finest grid as others have before and after it */
+static PetscInt HJMGRotatedIts(const HJMGPlan *p)
 {
-  return HJMGAddSmoothCorrected(p, 0, HJMGIsOneSided(p, 0) ? 1 : 2, HJMGAddCoarse(p, 0), v);
+  return HJMGIsOneSided(p, 0) ? 1 : 2;
 }
 
-/* The same for the right-hand side that there is, from 0 */
-static HJMGPair HJMGAddRotatedFromZero(const HJMGPlan *p, HJMGPair v)
+static HJMGPair HJMGAddRotated(const HJMGPlan *p, HJMGPair v)
 {
-  HJMGVector c;
-  HJMGStep  *step;
-
-  (void)HJMGAddStep(p, HJ_MG_RESTRICT, 0, (HJMGPair){HJ_MG_NONE, HJ_MG_B});
-  c           = HJMGAddCoarse(p, 0);
-  step        = HJMGAddStep(p, HJ_MG_CORRECT, 0, v);
-  step->zero  = PETSC_TRUE;
-  step->c     = c;
-  step        = HJMGAddStep(p, HJ_MG_SWEEP, 0, v);
-  step->its   = HJMGIsOneSided(p, 0) ? 1 : 2;
-  step->after = PETSC_TRUE;
-  return HJMGSwapIf(HJMGSwaps(p, step), v);
+  return HJMGAddSmoothCorrected(p, 0, HJMGRotatedIts(p), HJMGAddCoarse(p, 0), v);
 }
 
 /*
@@ -240,7 +230,7 @@ static HJMGPair HJMGAddCycle(const HJMGPlan *p, HJMGKind kind)
   case HJ_MG_SINGLE_FIRST:
     return HJMGAddRotated(p, HJMGAddSmoothRestricted(p, 0, PETSC_TRUE, v));
   case HJ_MG_SINGLE_NEXT:
-    return HJMGAddRotatedFromZero(p, v);
+    return HJMGAddOneSided(p, 0, PETSC_TRUE, HJMGRotatedIts(p), v);
   default:
     swaps = (PetscBool)(p->mg->nlevels > 1 && !level->lines &&
                         HJOperatorSwaps(HJMGPlanOperator(p, 0), p->rotated && level->rotated.k ? &level->rotated : &level->w, 1));

@@ -101,17 +101,6 @@ __device__ __forceinline__ double HJSystemLoad(const double *at, bool there, boo
   return v;
 }
 
-__device__ __forceinline__ float HJSystemLoad(const float *at, bool there, bool once)
-{
-  float v;
-
-  asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %2, 0;\n\tsetp.ne.u32 q, %3, 0;\n\tmov.f32 %0, 0f00000000;\n\t"
-      "@p ld.global.nc.L1::no_allocate.f32 %0, [%1];\n\t@q ld.global.nc.f32 %0, [%1];\n\t}"
-      : "=f"(v)
-      : "l"(at), "r"((unsigned)(there && once)), "r"((unsigned)(there && !once)));
-  return v;
-}
-
 /* The values of a point, read and written at once where dof is even */
 template <int DOF> struct alignas((DOF % 2 ? 1 : 2) * sizeof(PetscScalar)) HJSystemPoint {
   PetscScalar v[DOF];
