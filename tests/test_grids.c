@@ -203,14 +203,14 @@ static PetscErrorCode TestBoundaryRows(PetscInt dim, PetscInt n, PetscBool smoot
   PetscFunctionBegin;
   for (int t = 0; t < 3; t++) {
     const KSPType type   = (const KSPType[]){KSPRICHARDSON, KSPCG, KSPGMRES}[t];
-    const Case    inside = {dim, n, smooth, INSIDE, 1, 0};
+    const Case    inside = {dim, n, smooth, INSIDE, 1, 0, PETSC_FALSE};
     PetscInt      want, its;
     PetscReal     residual, distance;
 
     PetscCall(CaseSolve(&inside, type, 0, &want, &residual, &distance));
     for (Rows rows = DROPPED; rows <= KEPT; rows++) {
       for (size_t v = 0; v < PETSC_STATIC_ARRAY_LENGTH(values) && (rows == DROPPED || t != 1); v++) {
-        const Case c = {dim, n, smooth, rows, values[v], 0};
+        const Case c = {dim, n, smooth, rows, values[v], 0, PETSC_FALSE};
 
         PetscCall(CaseSolve(&c, type, 0, &its, &residual, &distance));
         PetscCall(HJTestOK((PetscBool)(its == want && residual < 1.1e-8 && distance == 0),
@@ -229,7 +229,7 @@ static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
   for (Rows rows = DROPPED; rows <= KEPT; rows++) {
     for (int t = 0; t < 2; t++) {
       const KSPType type = (const KSPType[]){KSPRICHARDSON, KSPGMRES}[t];
-      const Case    c    = {dim, n, PETSC_FALSE, rows, 2.0, 0};
+      const Case    c    = {dim, n, PETSC_FALSE, rows, 2.0, 0, PETSC_FALSE};
       PetscInt      its;
       PetscReal     residual, distance;
 
@@ -250,10 +250,10 @@ static PetscErrorCode TestSizes(PetscBool swept, PetscBool inverse)
     Case     c;
     PetscInt its[2];
   } known[] = {
-    {{2, 65, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 64, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},
-    {{2, 63, PETSC_TRUE, INSIDE, 1, 0}, {5, 4}},  {{2, 50, PETSC_FALSE, INSIDE, 1, 8}, {5, 4}},
-    {{3, 33, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}}, {{3, 32, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
-    {{3, 31, PETSC_FALSE, INSIDE, 1, 0}, {5, 5}},
+    {{2, 65, PETSC_TRUE, INSIDE, 1, 0, PETSC_FALSE}, {5, 4}},  {{2, 64, PETSC_TRUE, INSIDE, 1, 0, PETSC_FALSE}, {5, 4}},
+    {{2, 63, PETSC_TRUE, INSIDE, 1, 0, PETSC_FALSE}, {5, 4}},  {{2, 50, PETSC_FALSE, INSIDE, 1, 8, PETSC_FALSE}, {5, 4}},
+    {{3, 33, PETSC_FALSE, INSIDE, 1, 0, PETSC_FALSE}, {5, 5}}, {{3, 32, PETSC_FALSE, INSIDE, 1, 0, PETSC_FALSE}, {5, 5}},
+    {{3, 31, PETSC_FALSE, INSIDE, 1, 0, PETSC_FALSE}, {5, 5}},
   };
 
   PetscInt most[4][2] = {{0}};
@@ -282,8 +282,9 @@ static PetscErrorCode TestSizes(PetscBool swept, PetscBool inverse)
 static PetscErrorCode TestTurned(void)
 {
   static const Case cases[] = {
-    {2, 63, PETSC_FALSE, DROPPED, 1, 0}, {2, 65, PETSC_FALSE, INSIDE, 1, 0}, {2, 63, PETSC_FALSE, KEPT, 1, 0},
-    {2, 63, PETSC_FALSE, DROPPED, 2, 0}, {2, 65, PETSC_TRUE, INSIDE, 1, 0},
+    {2, 63, PETSC_FALSE, DROPPED, 1, 0, PETSC_FALSE}, {2, 65, PETSC_FALSE, INSIDE, 1, 0, PETSC_FALSE},
+    {2, 63, PETSC_FALSE, KEPT, 1, 0, PETSC_FALSE},    {2, 63, PETSC_FALSE, DROPPED, 2, 0, PETSC_FALSE},
+    {2, 65, PETSC_TRUE, INSIDE, 1, 0, PETSC_FALSE},
   };
   const KSPType types[] = {KSPRICHARDSON, KSPGMRES};
 
