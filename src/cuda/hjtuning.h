@@ -216,8 +216,8 @@
 #define HJ3_MARCH_TABLE_2_ZERO 2, 8, 1, 2, 4
 #define HJ3_MARCH_TABLE_1_ZERO 1, 7, 2, 2, 3
 /* Arrays of a star by clusters: warps, columns of a lane; with all arrays 125 G updates/s, with half of them 156 (144cc01) */
-#define HJ3_VARIABLE_WARPS    18
-#define HJ3_VARIABLE_COLUMNS  2
+#define HJ3_VARIABLE_WARPS   18
+#define HJ3_VARIABLE_COLUMNS 2
 #if defined(HJ_FLOAT)
   #define HJ3_SYMMETRIC_WARPS 8
 #else
