@@ -227,7 +227,7 @@ static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, Ve
 */
 static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSweeps s[2])
 {
-  const PetscInt few = mg->definite ? HJ_MG_K_FEW : 1;
+  const PetscInt few       = mg->definite ? HJ_MG_K_FEW : 1;
   PetscReal      growth[2] = {0.0, 0.0};
   Vec            b, x, work;
 
