@@ -284,7 +284,7 @@ typedef struct _n_HJMG {
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
   /* HJMGSingleLaunch(), for HJMGLaunch(); HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
   PetscErrorCode (*launch_single)(struct _n_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
-  PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
+  PetscErrorCode (*run)(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
   PetscErrorCode (*solve)(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it);
 } PC_HJMG;
 
@@ -538,8 +538,9 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
-/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
-PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* x = one cycle of that kind, with what rows that are scaled, zero or left out ask for besides. transposed: of the transposed matrix, which
+   of symmetric levels is HJ_MG_APPLY on them */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
