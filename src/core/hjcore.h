@@ -360,6 +360,7 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, Pet
 
 typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
+typedef struct _n_HJTransferKeep HJTransferKeep;
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
 typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */

@@ -749,7 +749,9 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
-  .multiply_points                = HJMultiplyPoints_CUDA,
+  .interpolate_points             = HJInterpolatePoints_CUDA,
+  .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
+  .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
 #endif
