@@ -86,8 +86,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
   /* Several unknowns a point: each component of y is the rows times that of x, or has it added. NULL: the backend has none of it */
   PetscErrorCode (*multiply_points)(const HJPointRows *, PetscInt dof, PetscBool add, const PetscScalar *x, PetscScalar *y);
-  /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
-  PetscBool (*restricts_apart)(const HJCoefficients *);
+  /* Set-up only: whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
+  PetscErrorCode (*restricts_apart)(const HJCoefficients *, PetscBool *);
 };
 
 /*
