@@ -303,7 +303,7 @@ static PetscErrorCode TestAgain(PetscBool single)
 int main(int argc, char **argv)
 {
   const Problem small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}, large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE};
-  PetscBool     all, some, only_long;
+  PetscBool     all = PETSC_FALSE, some = PETSC_FALSE, only_long;
   int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
