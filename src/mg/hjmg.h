@@ -335,9 +335,6 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 /* Makes a pseudoinverse in place of the inverse, of n points on one rank, which leaves out what is rounding. *good is false, and nothing
    was done, where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
-/* The pseudoinverse of a dense matrix by rows, of that rank, where singular values of a share `rounding` count as zero; *good: it is one */
-PETSC_INTERN PetscErrorCode HJMGPseudoinverse(PetscInt n, const PetscScalar a[], PetscBool symmetric, PetscReal rounding,
-                                              PetscScalar inverse[], PetscInt *rank, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 /* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
@@ -366,10 +363,12 @@ PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
-/* hjsystemlast.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; else its
-   KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
+/* hjsystemsafe.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; factors of
+   the same with a larger diagonal */
 PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
-PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
+PETSC_INTERN PetscErrorCode HJMGLiftFactors(KSP);
+/* Whether one cycle after the other makes an error larger */
+PETSC_INTERN PetscErrorCode HJMGCycleGrows(PC, Mat A, PetscBool *grows);
 /* hjsystemknown.c. Collective. A vector of the points of A, which has dof unknowns at each: 0 where rows have nothing of other points, else
    1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, PetscInt dof, Vec *mask);
