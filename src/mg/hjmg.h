@@ -10,7 +10,7 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
    diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
    leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
@@ -284,7 +284,7 @@ typedef struct _n_HJMG {
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
   /* HJMGSingleLaunch(), for HJMGLaunch(); HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
   PetscErrorCode (*launch_single)(struct _n_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
-  PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
+  PetscErrorCode (*run)(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
   PetscErrorCode (*solve)(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it);
 } PC_HJMG;
 
@@ -341,6 +341,10 @@ PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
+/* hjscaletree.c. Logarithms of s at this rank's points, of mean 0 where these hang together, that pairs of entries of the same sign in A
+   and A^T say one after another: log|a_ij / a_ji| is log(s_i) - log(s_j) */
+PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, const HJCoefficients *at, Vec logs);
+PETSC_INTERN PetscReal      HJMGLogQuotient(PetscReal a, PetscReal b);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
 PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
 /* Collective. Finds level->safe_k of a level whose eigenvalues are up to emax */
@@ -369,12 +373,10 @@ PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
 PETSC_INTERN PetscErrorCode HJMGLiftFactors(KSP);
 /* Whether one cycle after the other makes an error larger */
 PETSC_INTERN PetscErrorCode HJMGCycleGrows(PC, Mat A, PetscBool *grows);
-/* hjsystemknown.c. Collective. A vector of the points of A, which has dof unknowns at each: 0 where rows have nothing of other points, else
-   1; NULL: there are no such points */
-PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, PetscInt dof, Vec *mask);
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
+   other points, else 1; NULL: there are no such points */
+PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
-/* Takes them out of the interpolation P of one unknown a point, but where a coarse point would be left with none */
-PETSC_INTERN PetscErrorCode HJMGLeaveKnownPoints(Mat P, Vec mask);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
@@ -537,8 +539,9 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
-/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
-PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* x = one cycle of that kind, with what rows that are scaled, zero or left out ask for besides. transposed: of the transposed matrix, which
+   of symmetric levels is HJ_MG_APPLY on them */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);

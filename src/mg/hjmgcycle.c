@@ -35,8 +35,7 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the levels are symmetric a transposed cycle is HJ_MG_APPLY on them */
-static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
 {
   const PetscBool inside  = (PetscBool)(((PC_HJMG *)pc->data)->inside != NULL);
   Vec             inner_b = b, inner_x = x;
@@ -48,19 +47,12 @@ static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGRunInside(pc, kind, (PetscBool)(kind == HJ_MG_TRANSPOSED), b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   if (HJHasFailed(&((PC_HJMG *)pc->data)->failure)) PetscCall(HJFailureApply(x));
-  else PetscCall(HJMGRun(pc, HJ_MG_APPLY, b, x));
+  else PetscCall(HJMGRun(pc, HJ_MG_APPLY, PETSC_FALSE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,13 +68,13 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
-    PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
+    PetscCall(HJMGRun(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGSetUpTranspose(pc));
   turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, b, x));
+  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, PETSC_TRUE, b, x));
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -285,7 +277,7 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
     if (zero && !i) PetscCall((*pc->ops->apply)(pc, b, x));
-    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, b, x));
+    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, PETSC_FALSE, b, x));
     else {
       PetscCall(MatResidual(pc->mat, b, x, mg->residual));
       PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));
