@@ -10,8 +10,8 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
-   diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c
+   lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
    leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
 #pragma once
@@ -373,8 +373,8 @@ PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
 PETSC_INTERN PetscErrorCode HJMGLiftFactors(KSP);
 /* Whether one cycle after the other makes an error larger */
 PETSC_INTERN PetscErrorCode HJMGCycleGrows(PC, Mat A, PetscBool *grows);
-/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
-   other points, else 1; NULL: there are no such points */
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing
+   of other points, else 1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */

@@ -483,15 +483,17 @@ static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the cycle grows, and the finest grid can be factored in its place */
+/* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place */
 static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
 {
   const PC_HJMG *mg = (const PC_HJMG *)pc->data;
   PetscInt       n;
+  PetscBool      set, spd;
 
   PetscFunctionBegin;
   *unsafe = PETSC_FALSE;
-  if (s->nlevels == 1 || s->pc->failedreason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSPDKnown(pc->pmat, &set, &spd));
+  if (s->nlevels == 1 || s->pc->failedreason || (set && spd)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
   if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(pc->pmat, &n, NULL));

@@ -11,7 +11,7 @@
 /* The diagonal is made larger by this share then: less hides answers, more takes more iterations */
 #define HJ_MG_SYSTEM_LIFT 1e-5
 /* So many cycles show by how much the last one made an error larger. Those that converge have 1.2 at most, others 1.6 and more */
-#define HJ_MG_SYSTEM_CYCLES 3
+#define HJ_MG_SYSTEM_CYCLES 2
 #define HJ_MG_SYSTEM_GROWS  1.5
 
 PetscErrorCode HJMGFactorsAreGood(KSP ksp, PetscBool *good)
