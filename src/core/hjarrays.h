@@ -107,4 +107,6 @@ typedef struct {
   /* Of a dictionary over n points: the row of the one in the middle, and how many outermost layers, 1 at least, hold all that have another
      one. NULL: the backend has no such thing */
   PetscErrorCode (*layers)(const HJCoefficients *, const PetscInt n[3], PetscInt *layers, PetscInt *row);
+  /* to[which[i]] = factor[i] from[which[i]], no place twice */
+  PetscErrorCode (*multiply_at)(PetscCount, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from, PetscScalar *to);
 } HJArrayOps;

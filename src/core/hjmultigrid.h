@@ -86,6 +86,9 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
   /* Several unknowns a point: each component of y is the rows times that of x, or has it added. NULL: the backend has none of it */
   PetscErrorCode (*multiply_points)(const HJPointRows *, PetscInt dof, PetscBool add, const PetscScalar *x, PetscScalar *y);
+  /* Whether exact sweeps of an operator, a restriction from its grid and the interpolation added there take arrays that hold more points
+     than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. NULL: none do */
+  PetscBool (*places)(void *, const HJRestriction *);
   /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
   PetscBool (*restricts_apart)(const HJCoefficients *);
 };

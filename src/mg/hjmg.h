@@ -459,6 +459,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+/* Whether all of these work on b, x and y of the finest grid that hold more points than that: HJRun's lies */
+PETSC_INTERN PetscErrorCode HJMGStepsPlaced(const PC_HJMG *, PetscBool *placed);
 /* The lists of cycles in single precision, of operators of these levels */
 PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
@@ -538,7 +540,7 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
    found once more, and work overwritten: VecNorm() sums up squares too */
-PETSC_INTERN PetscErrorCode HJMGNormOfSquares(const PC_HJMG *, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
+PETSC_INTERN PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 /* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
@@ -550,6 +552,17 @@ PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
 /* New values of the matrix in level 0; *same is false where its layers are others */
 PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
+/* Finds whether cycles, of the steps that there are, need no copies of the points inside: they run on vectors of the whole grid */
+PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC);
+/* Whether they do for these, which are not copied then; x is not read where zero is true. They leave known points as they are */
+PETSC_INTERN PetscErrorCode HJMGInsideServes(PC, Vec b, Vec x, PetscBool zero, PetscBool *serves);
+/* x gets the solution of b at known points; the second: and so does the other vector of its cycles */
+PETSC_INTERN PetscErrorCode HJMGInsideSetKnown(HJMGInside, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJMGInsideSetKnownOfBoth(HJMGInside, Vec b, Vec x);
+/* Which points a vector that cycles run on holds, as HJRun says, in which NULL: those of the finest grid */
+PETSC_INTERN PetscErrorCode HJMGInsideLies(HJMGInside, Vec b, const HJBox **lies);
+/* The matrix of such a vector, and the other one of the two that a cycle takes turns with; either may be NULL */
+PETSC_INTERN PetscErrorCode HJMGGetFinest(PC, Vec b, Mat *A, Vec *y);
 /* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
 PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);

@@ -235,6 +235,21 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors like one of those that cycles run on, which may be of the whole grid or of the points inside */
+static PetscErrorCode HJMGMakeCopies(PC_HJMG *mg, Vec like)
+{
+  PetscInt n, is;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(like, &n));
+  for (int i = 0; i < 2; i++) {
+    if (mg->copy[i]) PetscCall(VecGetLocalSize(mg->copy[i], &is));
+    if (mg->copy[i] && is != n) PetscCall(VecDestroy(&mg->copy[i]));
+    if (!mg->copy[i]) PetscCall(VecDuplicate(like, &mg->copy[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Transposed cycles are seldom asked for, and launched */
 static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
@@ -246,8 +261,7 @@ static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   if (kind != HJ_MG_TRANSPOSED && !mg->not_recorded && !hj_recording && !HJMGIsTimed())
     PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
   if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
-    for (int i = 0; i < 2; i++)
-      if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
+    PetscCall(HJMGMakeCopies(mg, x));
     PetscCall(VecCopy(b, mg->copy[0]));
     PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1], y));
     PetscCall(VecCopy(mg->copy[1], x));

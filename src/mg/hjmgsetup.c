@@ -358,6 +358,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGInsidePlace(pc));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));

@@ -54,15 +54,12 @@ static bool HJPatch2DFits(const HJDevice *device, const HJGrid *grid, const HJPa
          HJBoxWidth(&grid->owned, 0) >= e->width && HJBoxWidth(&grid->owned, 1) >= e->height;
 }
 
-/* Of all points of the grid, in arrays over them */
+/* Of all points of the grid, in arrays alike */
 static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
 {
-  const HJDBox  owned   = HJDBoxFrom(&grid->owned);
-  const HJDBox *boxes[] = {&s->write, &s->box, &s->ybox};
+  const HJDBox owned = HJDBoxFrom(&grid->owned);
 
-  for (const HJDBox *box : boxes)
-    if (memcmp(box, &owned, sizeof(owned))) return false;
-  return s->x != s->y;
+  return !memcmp(&s->write, &owned, sizeof(owned)) && !memcmp(&s->box, &s->ybox, sizeof(s->box)) && s->x != s->y;
 }
 
 static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
@@ -97,14 +94,16 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   const HJCoarser    *coarser = pass->coarser;
   const int           count   = pass->count;
   const HJPatchEntry *e       = HJPatch2DEntry(&cuda->grid);
+  const long long     at      = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
   HJPatchArgs         p       = {};
   void               *args[]  = {(void *)&p};
 
   PetscFunctionBegin;
-  p.b     = s->b;
-  p.x     = s->x;
+  p.b     = s->b + at;
+  p.x     = s->x ? s->x + at : NULL;
   p.c     = coarser->correction;
-  p.y     = s->y;
+  p.y     = s->y + at;
+  p.line  = HJDWidth(s->box, 0);
   p.r     = coarser->restricted;
   p.count = count;
   for (int d = 0; d < 2; d++) {
@@ -127,4 +126,4 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch};
+const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch, .placed = true};

@@ -22,6 +22,7 @@ typedef struct {
   const PetscScalar *b, *x, *c;             /* x, c NULL: from zero */
   PetscScalar       *y, *r;                 /* r NULL: nothing is restricted */
   int                n[2], nc[2], first[2]; /* first: as HJCoarser's */
+  int                line;                  /* from a line of x, b and y to the next */
   PetscScalar        scale[2][2];           /* see HJTransferGetScale() */
   int                count;
   int                step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
@@ -240,7 +241,7 @@ template <int LANES, int ROWS, int WARPS> __device__ __forceinline__ int HJPatch
   return (int)threadIdx.x / Shape::WIDTH * Shape::WIDTH + HJPatchColumn<LANES>((int)threadIdx.x % Shape::WIDTH);
 }
 
-/* Starts the copies of a patch of an array over the grid, of lines of nx points */
+/* Starts the copies of a patch of an array whose lines begin nx points after one another */
 template <int LANES, int ROWS, int WARPS>
 __device__ __forceinline__ void HJPatchFetch(const PetscScalar *a, int nx, const int start[2], PetscScalar *s_a)
 {
@@ -262,14 +263,14 @@ __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscSc
 
   const int          i = start[0] + (int)threadIdx.x % Shape::WIDTH, j0 = start[1] + (int)threadIdx.x / Shape::WIDTH;
   const PetscScalar *from = s_x + HJPatchMine<LANES, ROWS, WARPS>();
-  PetscScalar       *to   = p.y + j0 * p.n[0] + i;
+  PetscScalar       *to   = p.y + j0 * p.line + i;
 
   if (i < lo[0] || i >= hi[0]) return;
 #pragma unroll
   for (int k = 0; k < Shape::COPIES; k++) {
     const int j = j0 + k * Shape::LINES;
 
-    if (j >= lo[1] && j < hi[1]) to[k * Shape::LINES * p.n[0]] = from[k * Shape::THREADS];
+    if (j >= lo[1] && j < hi[1]) to[k * Shape::LINES * p.line] = from[k * Shape::THREADS];
   }
 }
 
@@ -346,8 +347,8 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   }
   HJDAwaitInput();
   HJDLetNextStart();
-  HJPatchFetch<LANES, ROWS, WARPS>(p.b, p.n[0], start, s_b);
-  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, p.n[0], start, s_x);
+  HJPatchFetch<LANES, ROWS, WARPS>(p.b, p.line, start, s_b);
+  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, p.line, start, s_x);
   if (!ZERO) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
