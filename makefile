@@ -159,7 +159,7 @@ $(BUILD)/examples/membrane: private EXAMPLE_LIBS = $(SLEPC_LIBS) -Wl,-rpath,$(sh
 
 # ... but for the benchmarks that look inside: single sweeps, exchange and sweeps apart, memory of the GPU
 $(addprefix $(BUILD)/examples/bench/bench_,mat mg): private CPPFLAGS_ALL += $(if $(CUDA_OBJ),-I$(CUDA_HOME)/include)
-$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin interpolation mpi mat mg slab system): $(BUILD)/%: %.c $(OBJ)
+$(addprefix $(BUILD)/examples/bench/bench_,sweep galerkin interpolation mpi mat mg slab system robust): $(BUILD)/%: %.c $(OBJ)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(WARN) $(CPPFLAGS_ALL) $(DEPS) $< $(OBJ) -o $@ $(LIBS_ALL)

@@ -12,7 +12,9 @@ typedef enum {
   FLOW_NEWTON,  /* conductivities over some decades, and a skew part of up to strength of each coupling */
   FLOW_OPEN,    /* upwind, velocity (1, 1/2, 1/4), the diffusion is strength; the side of the box is 1 */
   FLOW_RECIRCULATING,
-  FLOW_ALONG /* velocity (1, 0, 0) */
+  FLOW_ALONG,    /* velocity (1, 0, 0) */
+  FLOW_ROTATING, /* about the axis (1, 1, 1) through the middle */
+  FLOW_VISCOSITY /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
 } FlowKind;
 
 typedef struct {
@@ -44,7 +46,12 @@ static inline PetscReal FlowInto(const Flow *f, const PetscInt at[3], PetscInt d
   const PetscReal h = 1.0 / (f->n[0] + 1), x = (at[0] + 1) * h, y = (at[1] + 1) * h;
   PetscReal       u = d == 0 ? 1.0 : f->kind == FLOW_ALONG ? 0.0 : d == 1 ? 0.5 : 0.25;
 
-  if (f->kind == FLOW_RECIRCULATING) u = d == 0 ? 4 * x * (x - 1) * (1 - 2 * y) : d == 1 ? -4 * y * (y - 1) * (1 - 2 * x) : 0.0;
+  if (f->kind == FLOW_ROTATING) {
+    const PetscReal z = (at[2] + 1) * h;
+
+    u = d == 0 ? z - y : d == 1 ? x - z : y - x;
+  } else if (f->kind == FLOW_RECIRCULATING || f->kind == FLOW_VISCOSITY)
+    u = d == 0 ? 4 * x * (x - 1) * (1 - 2 * y) : d == 1 ? -4 * y * (y - 1) * (1 - 2 * x) : 0.0;
   return h * PetscMax(-side * u, 0.0);
 }
 
@@ -67,6 +74,8 @@ static inline PetscReal FlowCoupling(const Flow *f, const PetscInt at[3], PetscI
 
     a = PetscPowReal(1e-3 + x * x + y * y, 2.0);
     if (!f->symmetric) a *= 1.0 + side * f->strength * FlowRandom(at, off, 1);
+  } else if (f->kind == FLOW_VISCOSITY) {
+    a = f->strength * PetscPowReal(1e-2 / f->strength, (at[0] + 0.5 * off[0]) / f->n[0]) + FlowInto(f, at, d, side);
   } else a = f->strength + FlowInto(f, at, d, side);
   return a;
 }
@@ -103,8 +112,14 @@ static inline PETSC_UNUSED PetscInt FlowRow(const void *ctx, const PetscInt at[3
 
 static inline PETSC_UNUSED const char *FlowName(const Flow *f)
 {
-  static const char *const kinds[] = {"rows divided by volumes", "rows times conductivities", "skew part of a linearisation", "open flow",
-                                      "recirculating flow",      "flow along an axis"};
+  static const char *const kinds[] = {"rows divided by volumes",
+                                      "rows times conductivities",
+                                      "skew part of a linearisation",
+                                      "open flow",
+                                      "recirculating flow",
+                                      "flow along an axis",
+                                      "rotating flow",
+                                      "growing viscosity"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

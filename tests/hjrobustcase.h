@@ -16,17 +16,21 @@ typedef enum {
   GLOBE,     /* an ocean in longitude and latitude, thin layers at the surface, numbered from the bottom */
   SURFACE,   /* the same, numbered from the surface */
   POINTS,    /* blocks of 2 points of random conductance */
-  TURNING    /* the strong direction turns from x to y, or to z, and back */
+  TURNING,   /* the strong direction turns from x to y, or to z, and back */
+  CHECKERS,  /* blocks of 4 points whose conductances take turns */
+  ISLANDS,   /* an ocean in which one point of 20 is land */
+  DIAGONAL   /* 2D, 9 points: the strong direction lies at 30 degrees to x */
 } RobustKind;
 
-static const char *const robust_names[] = {"chebyshev and tanh",     "growing",       "two layers",
-                                           "ocean, sphere",          "ocean, ridge",  "globe",
-                                           "globe from the surface", "random points", "turning"};
+static const char *const robust_names[] =
+  {"chebyshev and tanh",     "growing",       "two layers", "ocean, sphere", "ocean, ridge", "globe",
+   "globe from the surface", "random points", "turning",    "checkers",      "islands",      "diagonal"};
 
 typedef struct {
   RobustKind kind;
   PetscInt   dim, n[3];
-  PetscReal  by; /* GROWING: factor from cell to cell; POINTS, TURNING: ratio of the largest to the smallest */
+  PetscReal  by;      /* GROWING: factor from cell to cell; POINTS, TURNING, CHECKERS, DIAGONAL: ratio of the largest to the smallest */
+  PetscBool  divided; /* rows are divided by the volume of their cell */
 } Robust;
 
 /* Place of face i of n, 0 to 1 */
@@ -52,12 +56,21 @@ static inline PetscReal RobustWidth(const Robust *p, PetscInt d, PetscInt i)
   return PetscAbsReal(RobustFace(p, d, i + 1) - RobustFace(p, d, i));
 }
 
+/* In [0, 1), of three numbers */
+static inline PetscReal RobustChance(PetscInt i, PetscInt j, PetscInt k)
+{
+  const PetscReal x = 43758.5453 * PetscSinReal(12.9898 * i + 78.233 * j + 37.719 * k + 1.0);
+
+  return x - PetscFloorReal(x);
+}
+
 static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
 {
   PetscReal x[3];
 
   for (int d = 0; d < 3; d++) x[d] = (at[d] + 0.5) / p->n[d] - 0.5;
   if (p->kind == SPHERE) return (PetscBool)(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] < 0.04);
+  if (p->kind == ISLANDS) return (PetscBool)(RobustChance(at[0], at[1], at[2]) < 0.05);
   if (p->kind == RIDGE) return (PetscBool)(at[2] < p->n[2] - 2 && PetscAbsReal(x[0] - 0.1 * PetscSinReal(6 * x[1])) < 0.06);
   if (p->kind == GLOBE || p->kind == SURFACE) {
     const PetscReal coast = 0.3 * PetscSinReal(7 * x[0]) * PetscCosReal(5 * x[1]) + 0.25 * PetscSinReal(13 * x[0] + 9 * x[1]);
@@ -66,14 +79,6 @@ static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
     return (PetscBool)(RobustFace(p, 2, p->kind == GLOBE ? at[2] + 1 : at[2]) > depth);
   }
   return PETSC_FALSE;
-}
-
-/* In [0, 1), of three numbers */
-static inline PetscReal RobustChance(PetscInt i, PetscInt j, PetscInt k)
-{
-  const PetscReal x = 43758.5453 * PetscSinReal(12.9898 * i + 78.233 * j + 37.719 * k + 1.0);
-
-  return x - PetscFloorReal(x);
 }
 
 static inline PetscReal RobustConductance(const Robust *p, const PetscInt at[3], PetscInt d)
@@ -85,6 +90,8 @@ static inline PetscReal RobustConductance(const Robust *p, const PetscInt at[3],
     return d == 2 ? 1.0 : at[0] < p->n[0] / 2 ? 1e3 : 1e-3;
   case POINTS:
     return PetscPowReal(p->by, RobustChance(at[0] / 2, at[1] / 2, at[2] / 2));
+  case CHECKERS:
+    return (at[0] / 4 + at[1] / 4 + at[2] / 4) % 2 ? p->by : 1.0;
   case TURNING:
     for (int e = 0; e < p->dim; e++) h += (at[e] + 0.5) / p->n[e] * (e + 1);
     h = PetscCosReal(PETSC_PI * (h + (PetscReal)d / p->dim));
@@ -109,7 +116,7 @@ static inline PetscReal RobustHalf(const Robust *p, const PetscInt at[3], PetscI
 {
   PetscReal h[3];
 
-  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING) return 2.0 * RobustConductance(p, at, d);
+  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS) return 2.0 * RobustConductance(p, at, d);
   RobustSizes(p, at, h);
   return 2.0 * h[0] * h[1] * h[2] / (h[d] * h[d]);
 }
@@ -130,7 +137,8 @@ static inline PetscBool RobustIsClosed(const Robust *p, PetscInt d, PetscInt sid
   switch (p->kind) {
   case SPHERE:
   case RIDGE:
-    return (PetscBool)(!(d == 2 && side > 0)); /* the surface is open */
+  case ISLANDS:
+    return (PetscBool)(!(d == p->dim - 1 && side > 0)); /* the surface is open */
   case GLOBE:
   case SURFACE:
     return PETSC_TRUE;
@@ -141,13 +149,33 @@ static inline PetscBool RobustIsClosed(const Robust *p, PetscInt d, PetscInt sid
   }
 }
 
+/* -div(Q diag(by, 1) Q^T grad u) by bilinear elements, times 6 */
+static inline PetscInt RobustDiagonalRow(const Robust *p, const PetscInt at[3], MatStencil col[27], PetscScalar v[27])
+{
+  const PetscReal c = PetscSqrtReal(0.75), s = 0.5, xx = p->by * c * c + s * s, yy = p->by * s * s + c * c, xy = (p->by - 1.0) * c * s;
+  PetscInt        n = 1;
+
+  col[0] = (MatStencil){.i = at[0], .j = at[1]};
+  v[0]   = 8 * (xx + yy);
+  for (int o = 0; o < 9; o++) {
+    const PetscInt x = o % 3 - 1, y = o / 3 - 1, i = at[0] + x, j = at[1] + y;
+
+    if (o == 4 || i < 0 || i >= p->n[0] || j < 0 || j >= p->n[1]) continue;
+    col[n] = (MatStencil){.i = i, .j = j};
+    v[n++] = x && y ? -(xx + yy) - 3.0 * x * y * xy : x ? 2 * yy - 4 * xx : 2 * xx - 4 * yy;
+  }
+  return n;
+}
+
 static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
 {
   const Robust   *p    = (const Robust *)ctx;
   const PetscBool land = RobustIsLand(p, at);
   PetscInt        n    = 1;
+  PetscReal       h[3];
 
   (void)salt;
+  if (p->kind == DIAGONAL) return RobustDiagonalRow(p, at, col, v);
   col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
   v[0]   = land ? 1.0 : RobustStorage(p, at);
   for (PetscInt d = 0; d < p->dim; d++) {
@@ -167,12 +195,14 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
       v[0] += a;
     }
   }
+  RobustSizes(p, at, h);
+  for (PetscInt i = 0; i < n && p->divided && !land; i++) v[i] /= h[0] * h[1] * h[2];
   return n;
 }
 
 static inline PETSC_UNUSED PetscErrorCode RobustCreate(const Robust *p, MatType type, DM *da, Mat *A)
 {
-  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, (PetscBool)(p->kind == DIAGONAL)};
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&grid, da));

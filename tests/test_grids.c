@@ -352,8 +352,9 @@ static PetscErrorCode TestPlaces(PetscInt dim, PetscInt n, PetscBool smooth, Pet
         error   = PetscMax(error, PetscAbsScalar(got[i] - want[i]));
       }
       PetscCall(HJTestOK((PetscBool)(error <= 1e-11 * largest && places == expected),
-                         "%s, %s, %d cycles%s: unknowns differ by %.1e of %.1e, cycles run %s", CaseName(&c), ways[w].type, (int)ways[w].its,
-                         ways[w].guess ? " from a guess" : "", (double)error, (double)largest, places ? "in place" : "on copies"));
+                         "%s, %s, %d cycles%s: unknowns differ by %.1e of %.1e, cycles run %s", CaseName(&c), ways[w].type,
+                         (int)ways[w].its, ways[w].guess ? " from a guess" : "", (double)error, (double)largest,
+                         places ? "in place" : "on copies"));
     }
   }
   PetscCall(PetscFree2(want, got));

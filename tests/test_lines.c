@@ -222,9 +222,10 @@ static PetscErrorCode TestChoice(PetscMPIInt size)
 {
   const char  *words   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along x"; /* on the finest grid */
   const char  *split   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along z, k = 8, eigenvalues up to 2.\n";
-  const Robust turning = {TURNING, 2, {129, 129, 1}, 1e3}, even = {TURNING, 2, {65, 65, 1}, 1.0}, layers = {LAYERS, 3, {64, 16, 4}, 0};
-  PetscInt     its[5];
-  PetscBool    lines[5];
+  const Robust turning = {TURNING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, even = {TURNING, 2, {65, 65, 1}, 1.0, PETSC_FALSE},
+               layers = {LAYERS, 3, {64, 16, 4}, 0, PETSC_FALSE};
+  PetscInt  its[5];
+  PetscBool lines[5];
 
   PetscFunctionBegin;
   PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[0], &lines[0]));
@@ -265,7 +266,7 @@ static PetscErrorCode TestRefused(void)
 
 int main(int argc, char **argv)
 {
-  const Robust plane = {TURNING, 2, {65, 50, 1}, 1e3}, space = {GROWING, 3, {18, 12, 16}, 1.3};
+  const Robust plane = {TURNING, 2, {65, 50, 1}, 1e3, PETSC_FALSE}, space = {GROWING, 3, {18, 12, 16}, 1.3, PETSC_FALSE};
   PetscMPIInt  size;
   PetscBool    device;
   int          code;

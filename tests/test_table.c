@@ -476,17 +476,17 @@ static PetscErrorCode TestRestrictions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves of 27 arrays, and corrections that are added in place, have kernels of their own on all GPUs */
+/* Halves of 27 arrays, and corrections that are added in place or to nothing, have kernels of their own on all GPUs */
 static PetscErrorCode TestProducts(void)
 {
   PetscFunctionBegin;
   for (int half = 0; half < 2; half++) {
-    PetscScalar       x, y;
+    PetscScalar       x, b, y;
     HJTransfer        t;
     HJCoefficients    a;
     HJShell           shell;
     HJProduct         p = {.a = &a, .shell = &shell, .region = HJ_PRODUCT_ALL, .x = &x, .y = &y};
-    HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .b = half ? &y : NULL, .y = &y};
+    HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .y = &y};
 
     FillTransfer(3, 129, &t);
     FillCoefficients(3, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_FALSE, &t.fine, &a);
@@ -500,9 +500,16 @@ static PetscErrorCode TestProducts(void)
       PetscCall(CheckName(name, half ? "27 coefficient arrays" : "products", &same));
       PetscCall(
         HJTestOK(same, "%s: a product with %s of 27 arrays: %s", HJTestDeviceNames[d], half ? "half" : "all", name ? name : "none"));
-      name = HJCUDAPredictOther(&HJTestDevices[d], NULL, &i, NULL);
-      PetscCall(CheckName(name, half ? "interpolation added in place" : "interpolation", &same));
-      PetscCall(HJTestOK(same, "%s: interpolation%s: %s", HJTestDeviceNames[d], half ? " that is added" : "", name ? name : "none"));
+      for (int added = 0; added < 2; added++) {
+        i.b  = !added ? NULL : half ? &y : &b;
+        name = HJCUDAPredictOther(&HJTestDevices[d], NULL, &i, NULL);
+        PetscCall(CheckName(name, added && !half ? "interpolation" : "interpolation, two lines a thread", &same));
+        PetscCall(HJTestOK(same, "%s: interpolation%s: %s", HJTestDeviceNames[d],
+                           !added ? ""
+                           : half ? " that is added in place"
+                                  : " that is added",
+                           name ? name : "none"));
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

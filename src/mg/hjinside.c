@@ -21,9 +21,6 @@ struct _n_HJMGInside {
   Vec                 inverse;  /* [nknown] of their diagonals */
   Vec                 value[2]; /* [nknown] for a moment */
   Vec                 b, x;     /* inside; made when first needed */
-  PetscBool           placed;   /* cycles need no copies: */
-  HJBox               lies;     /* points of a vector of the whole grid, in coordinates of the one inside */
-  Vec                 y;        /* of the whole grid: the other vector of such cycles; its known points are those of the last solve */
   Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
   PetscScalar        *stage;    /* of the whole grid, in that memory, for vectors that lie elsewhere */
 };
@@ -257,7 +254,6 @@ PetscErrorCode HJMGInsideDestroy(HJMGInside *inp)
   PetscCall(VecDestroy(&in->inverse));
   PetscCall(VecDestroy(&in->b));
   PetscCall(VecDestroy(&in->x));
-  PetscCall(VecDestroy(&in->y));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDestroy(&in->value[i]));
     PetscCall(VecDestroy(&in->whole[i]));
@@ -282,81 +278,31 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsidePlace(PC pc)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
 {
-  const PC_HJMG *mg = (PC_HJMG *)pc->data;
-  HJMGInside     in = mg->inside;
+  PC_HJMG         *mg = (PC_HJMG *)pc->data;
+  const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
-  if (!in) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGStepsPlaced(mg, &in->placed));
-  if (mg->scale || mg->mask || mg->level[0].op->ops != in->ops) in->placed = PETSC_FALSE;
+  mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  if (!mg->placed) PetscCall(VecDestroy(&mg->other));
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
-    in->lies.lo[d] = -in->known.layers[d][0];
-    in->lies.hi[d] = in->grid.N[d] - in->known.layers[d][0];
+    mg->lies.lo[d] = -in->known.layers[d][0];
+    mg->lies.hi[d] = in->grid.N[d] - in->known.layers[d][0];
   }
-  if (in->placed && !in->y) PetscCall(MatCreateVecs(pc->pmat, NULL, &in->y));
-  if (!in->placed) PetscCall(VecDestroy(&in->y));
+  if (!mg->other) PetscCall(MatCreateVecs(pc->pmat, NULL, &mg->other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsideLies(const HJMGInside in, Vec b, const HJBox **lies)
+PetscErrorCode HJMGInsideServes(HJMGInside in, Vec b, Vec x, PetscBool zero, PetscBool *serves)
 {
-  PetscInt n;
+  PetscBool some = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *lies = NULL;
-  if (!in || !in->placed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetLocalSize(b, &n));
-  if (n == HJBoxSize(&in->grid.owned)) *lies = &in->lies;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGGetFinest(PC pc, Vec b, Mat *A, Vec *y)
-{
-  const PC_HJMG *mg = (PC_HJMG *)pc->data;
-  const HJBox   *lies;
-
-  PetscFunctionBegin;
-  PetscCall(HJMGInsideLies(mg->inside, b, &lies));
-  if (A) *A = lies ? pc->mat : mg->level[0].A;
-  if (y) *y = lies ? mg->inside->y : mg->level[0].r;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether both vectors lie where the levels are */
-static PetscErrorCode HJMGInsideAreHere(const HJMGInside in, Vec b, Vec x, PetscBool *here)
-{
-  PetscBool device = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  if (PetscMemTypeDevice(in->ops->mtype)) PetscCall(HJMGSingleIsHere(b, x, &device));
-  *here = device;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGInsideServes(PC pc, Vec b, Vec x, PetscBool zero, PetscBool *serves)
-{
-  const PC_HJMG *mg = (PC_HJMG *)pc->data;
-  HJMGInside     in = mg->inside;
-  PetscBool      some;
-
-  PetscFunctionBegin;
-  *serves = PETSC_FALSE;
-  if (!in->placed || HJMGIsSingle(mg)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGInsideAreHere(in, b, x, serves));
-  if (!*serves || !in->known.kept) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
-  if (!some && !zero) PetscCall(HJMGInsideDiffers(in, b, x, &some));
+  if (in->known.kept) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
+  if (in->known.kept && !some && !zero) PetscCall(HJMGInsideDiffers(in, b, x, &some));
   *serves = (PetscBool)!some;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGInsideSetKnownOfBoth(HJMGInside in, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMGInsideSetKnown(in, b, x));
-  PetscCall(HJMGInsideSetKnown(in, b, in->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,7 +355,7 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
   return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
-         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + (in->b ? 2 * inside : 0) + (in->y ? owned : 0) + (in->known.kept ? 2 * owned : 0));
+         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + (in->b ? 2 * inside : 0) + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
@@ -427,7 +373,6 @@ PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
                                    "%" PetscInt_FMT
                                    " rows in the outermost layers are a diagonal alone, columns %s: the grids are those of "
                                    "the points inside%s\n",
-                                   known, mg->inside->known.kept ? "kept" : "dropped",
-                                   mg->inside->placed ? ", and cycles run there" : ""));
+                                   known, mg->inside->known.kept ? "kept" : "dropped", mg->placed ? ", and cycles run there" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

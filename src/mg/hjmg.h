@@ -254,6 +254,9 @@ typedef struct _n_HJMG {
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
   HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
+  PetscBool  placed;        /* then: cycles run on vectors of the whole grid too, */
+  HJBox      lies;          /* which hold these points, */
+  Vec        other;         /* and take turns with this one, whose known points are those of the last solve */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
   HJMGSystem system; /* the same */
@@ -284,7 +287,7 @@ typedef struct _n_HJMG {
   HJHalo      fence;        /* where one rank may replay a cycle that another one launches; NULL: none does, or there is one rank */
   /* HJMGSingleLaunch(), for HJMGLaunch(); HJMGRun() and HJMGSolveRotated(), for the PC that has handed its last level to this one */
   PetscErrorCode (*launch_single)(struct _n_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
-  PetscErrorCode (*run)(PC, HJMGKind, Vec b, Vec x);
+  PetscErrorCode (*run)(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
   PetscErrorCode (*solve)(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first, PetscInt *it);
 } PC_HJMG;
 
@@ -335,6 +338,9 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 /* Makes a pseudoinverse in place of the inverse, of n points on one rank, which leaves out what is rounding. *good is false, and nothing
    was done, where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
+/* The pseudoinverse of a dense matrix by rows, of that rank, where singular values of a share `rounding` count as zero; *good: it is one */
+PETSC_INTERN PetscErrorCode HJMGPseudoinverse(PetscInt n, const PetscScalar a[], PetscBool symmetric, PetscReal rounding,
+                                              PetscScalar inverse[], PetscInt *rank, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 /* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
@@ -363,6 +369,10 @@ PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
+/* hjsystemlast.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; else its
+   KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
+PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
+PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
 /* hjsystemknown.c. Collective. A vector of the points of A, which has dof unknowns at each: 0 where rows have nothing of other points, else
    1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, PetscInt dof, Vec *mask);
@@ -479,6 +489,30 @@ static inline void          HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
   *x = *y;
   *y = was;
 }
+/* Which points of the finest grid a vector that cycles run on holds, as HJRun says: NULL: its own */
+static inline PetscErrorCode HJMGGetLies(const PC_HJMG *mg, Vec v, const HJBox **lies)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  *lies = NULL;
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  if (n == HJBoxSize(&mg->lies)) *lies = &mg->lies;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+/* The matrix of such a vector, and the other one of the two that a cycle takes turns with; either may be NULL */
+static inline PetscErrorCode HJMGGetFinest(PC pc, Vec v, Mat *A, Vec *y)
+{
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
+  const HJBox   *lies;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGetLies(mg, v, &lies));
+  if (A) *A = lies ? pc->mat : mg->level[0].A;
+  if (y) *y = lies ? mg->other : mg->level[0].r;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 /* One step; those of the finest grid need vectors that none is given for here */
 PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
 /* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
@@ -533,8 +567,9 @@ PETSC_INTERN PetscErrorCode HJMGFollow(PC);
    cycle, of more than b and x, where there is more than one level; NULL: it is that of b and x */
 PETSC_INTERN PetscErrorCode HJMGSolveRotated(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero,
                                              const PetscReal *first, PetscInt *it);
-/* x = one cycle of that kind, with what rows that are scaled or zero ask for besides */
-PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, Vec b, Vec x);
+/* x = one cycle of that kind, with what rows that are scaled, zero or left out ask for besides. transposed: of the transposed matrix, which
+   of symmetric levels is HJ_MG_APPLY on them */
+PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, Vec x);
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
@@ -552,17 +587,13 @@ PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
 /* New values of the matrix in level 0; *same is false where its layers are others */
 PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
-/* Finds whether cycles, of the steps that there are, need no copies of the points inside: they run on vectors of the whole grid */
-PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC);
-/* Whether they do for these, which are not copied then; x is not read where zero is true. They leave known points as they are */
-PETSC_INTERN PetscErrorCode HJMGInsideServes(PC, Vec b, Vec x, PetscBool zero, PetscBool *serves);
-/* x gets the solution of b at known points; the second: and so does the other vector of its cycles */
+/* Cycles of the steps that there are need no copies of the points inside, where HJMGStepsPlaced() says so: they run on vectors of the whole
+   grid, mg->placed */
+PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC, PetscBool placed);
+/* Whether they do for these, whose known points they leave as they are; x is not read where zero is true */
+PETSC_INTERN PetscErrorCode HJMGInsideServes(HJMGInside, Vec b, Vec x, PetscBool zero, PetscBool *serves);
+/* x gets the solution of b at known points */
 PETSC_INTERN PetscErrorCode HJMGInsideSetKnown(HJMGInside, Vec b, Vec x);
-PETSC_INTERN PetscErrorCode HJMGInsideSetKnownOfBoth(HJMGInside, Vec b, Vec x);
-/* Which points a vector that cycles run on holds, as HJRun says, in which NULL: those of the finest grid */
-PETSC_INTERN PetscErrorCode HJMGInsideLies(HJMGInside, Vec b, const HJBox **lies);
-/* The matrix of such a vector, and the other one of the two that a cycle takes turns with; either may be NULL */
-PETSC_INTERN PetscErrorCode HJMGGetFinest(PC, Vec b, Mat *A, Vec *y);
 /* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
 PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);

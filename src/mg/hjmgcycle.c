@@ -11,7 +11,7 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
   PetscBool       done       = PETSC_FALSE;
-  Vec             y;
+  Vec             y          = NULL;
 
   PetscFunctionBegin;
   PetscCall(HJMGGetFinest(pc, b, NULL, &y));
@@ -37,27 +37,31 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the levels are symmetric a transposed cycle is HJ_MG_APPLY on them */
-static PetscErrorCode HJMGRunInside(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
+/* Whether a cycle runs on vectors of the whole grid: they must be where the levels are */
+static PetscErrorCode HJMGIsPlaced(PC pc, Vec b, Vec x, PetscBool zero, PetscBool *is)
 {
-  HJMGInside      in      = ((PC_HJMG *)pc->data)->inside;
-  const PetscBool zero    = (PetscBool)(kind != HJ_MG_ADVANCE);
-  PetscBool       serves  = PETSC_FALSE;
-  Vec             inner_b = b, inner_x = x;
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  if (in && !transposed) PetscCall(HJMGInsideServes(pc, b, x, zero, &serves));
-  if (in && !serves) PetscCall(HJMGInsideEnter(pc, transposed, zero, b, x, &inner_b, &inner_x));
-  PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
-  if (serves) PetscCall(HJMGInsideSetKnown(in, b, x));
-  else if (in) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
+  *is = (PetscBool)(mg->placed && !HJMGIsSingle(mg));
+  if (*is && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) PetscCall(HJMGSingleIsHere(b, x, is));
+  if (*is) PetscCall(HJMGInsideServes(mg->inside, b, x, zero, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGRun(PC pc, HJMGKind kind, Vec b, Vec x)
+PetscErrorCode HJMGRun(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
 {
+  HJMGInside      in      = ((PC_HJMG *)pc->data)->inside;
+  const PetscBool zero    = (PetscBool)(kind != HJ_MG_ADVANCE);
+  PetscBool       placed  = PETSC_FALSE;
+  Vec             inner_b = b, inner_x = x;
+
   PetscFunctionBegin;
-  PetscCall(HJMGRunInside(pc, kind, (PetscBool)(kind == HJ_MG_TRANSPOSED), b, x));
+  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  if (in && !placed) PetscCall(HJMGInsideEnter(pc, transposed, zero, b, x, &inner_b, &inner_x));
+  PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
+  if (placed) PetscCall(HJMGInsideSetKnown(in, b, x));
+  else if (in) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -66,7 +70,7 @@ PetscErrorCode PCApply_HJMG(PC pc, Vec b, Vec x)
   PetscFunctionBegin;
   PetscCall(HJMGFollow(pc));
   if (HJHasFailed(&((PC_HJMG *)pc->data)->failure)) PetscCall(HJFailureApply(x));
-  else PetscCall(HJMGRun(pc, HJ_MG_APPLY, b, x));
+  else PetscCall(HJMGRun(pc, HJ_MG_APPLY, PETSC_FALSE, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,13 +86,13 @@ PetscErrorCode PCApplyTranspose_HJMG(PC pc, Vec b, Vec x)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!mg->scale && (mg->stars || mg->level[0].op->stencil->storage == HJ_SYMMETRIC)) { /* found to be, not only said to be */
-    PetscCall(HJMGRunInside(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
+    PetscCall(HJMGRun(pc, HJ_MG_APPLY, PETSC_TRUE, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGSetUpTranspose(pc));
   turned = (PetscBool)(mg->inverse && !mg->inverse_transposed); /* there is memory for one of them alone */
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
-  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, b, x));
+  PetscCall(HJMGRun(pc, HJ_MG_TRANSPOSED, PETSC_TRUE, b, x));
   if (turned) PetscCall(HJMGTransposeInverse(mg, mg->inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,8 +219,8 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   PC_HJMG        *mg    = (PC_HJMG *)pc->data;
   const PetscBool early = (PetscBool)(zero && !how->shown); /* starts while the norm is waited for: zeros are easily put back */
   const HJBox    *lies;
-  Vec             y, begun, vx, vy;
-  Mat             A;
+  Vec             y = NULL, begun, vx, vy;
+  Mat             A = NULL;
 
   PetscFunctionBegin;
   if (mg->nlevels == 1) {
@@ -252,8 +256,9 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!early) PetscCall(HJMGRotatedStart(mg, zero ? HJ_MG_START_ZERO : HJ_MG_START, b, &vx, &vy));
-  PetscCall(HJMGInsideLies(mg->inside, b, &lies));
-  if (lies) PetscCall(HJMGInsideSetKnownOfBoth(mg->inside, b, x));
+  PetscCall(HJMGGetLies(mg, b, &lies));
+  if (lies) PetscCall(HJMGInsideSetKnown(mg->inside, b, x));
+  if (lies) PetscCall(HJMGInsideSetKnown(mg->inside, b, y));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGShow(how, vx, x));
@@ -269,13 +274,13 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
 static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool differs, serves;
+  PetscBool differs, placed;
   PetscReal norm;
   Vec       inner_b, inner_x;
 
   PetscFunctionBegin;
-  PetscCall(HJMGInsideServes(pc, b, x, zero, &serves));
-  if (serves) {
+  PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  if (placed) {
     PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, b, x, its, zero, NULL, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -302,7 +307,7 @@ static PetscErrorCode HJMGAdvance(PC pc, PetscBool same, Vec b, Vec x, PetscInt 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < its; i++) {
     if (zero && !i) PetscCall((*pc->ops->apply)(pc, b, x));
-    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, b, x));
+    else if (same) PetscCall(HJMGRun(pc, HJ_MG_ADVANCE, PETSC_FALSE, b, x));
     else {
       PetscCall(MatResidual(pc->mat, b, x, mg->residual));
       PetscCall((*pc->ops->apply)(pc, mg->residual, mg->correction));

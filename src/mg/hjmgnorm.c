@@ -53,7 +53,7 @@ static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
 {
   PC_HJMG    *mg = (PC_HJMG *)pc->data;
   PetscScalar squares;
-  Mat         A;
+  Mat         A = NULL;
 
   PetscFunctionBegin;
   PetscCall(HJMGGetFinest(pc, b, &A, NULL));

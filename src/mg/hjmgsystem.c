@@ -31,6 +31,8 @@ struct _n_HJMGSystem {
   PetscBool       device; /* the cycle is done on a GPU, */
   HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
   PetscBool       swept;  /* the coarsest grid is */
+  PetscInt        most;   /* it has at most so many unknowns where it can; 0: by the table */
+  PetscInt        left;   /* it is solved but for so many directions that are rounding; < 0: by its factors */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -96,7 +98,9 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
                                    s->level[0].rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
-                                   s->swept ? "swept, which need not solve it" : "factored"));
+                                   s->swept      ? "swept, which need not solve it"
+                                   : s->left < 0 ? "factored"
+                                                 : "solved by a pseudoinverse, as it is singular but for rounding"));
   PetscCall(PCView(s->pc, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,7 +222,8 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   PetscCall(HJGridGetCuts(s->level[s->nlevels - 1].da, cut));
   for (int d = 0; d < 3; d++) sides += cut[d].N > 1;
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
-  small  = s->device ? PetscMin(HJMGSystemSmall[sides], HJ_DENSE_MAX) : HJMGSystemSmall[sides]; /* a GPU solves by an inverse */
+  small = s->device ? PetscMin(HJMGSystemSmall[sides], HJ_DENSE_MAX) : HJMGSystemSmall[sides]; /* a GPU solves by an inverse */
+  if (s->most) small = PetscMin(small, s->most);
   *wants = (PetscBool)(n > small && s->nlevels < HJ_MG_MAX_LEVELS);
   PetscCall(PetscStrncpy(s->stop, "few points", sizeof(s->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -277,7 +282,7 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One exact cycle of PCHJACOBI, whose options have the prefix of the levels */
+/* One exact cycle of PCHJACOBI, whose options have the prefix of the levels. Where k = 0 nobody asked for one: it takes what is safe */
 static PetscErrorCode HJMGSystemSetSmoother(HJMGSystem s, const HJMGSystemLevel *level, PetscInt k, KSP ksp)
 {
   PC pc;
@@ -289,7 +294,7 @@ static PetscErrorCode HJMGSystemSetSmoother(HJMGSystem s, const HJMGSystemLevel 
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetBackend(pc, s->device ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
-  PetscCall(PCHJacobiSetK(pc, k));
+  if (k) PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCSetDM(pc, level->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,10 +344,10 @@ static PetscErrorCode HJMGSystemScalePivots(HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Subiterations of a level */
+/* Subiterations of a level that were asked for, or 0 */
 static PetscInt HJMGSystemK(const PC_HJMG *mg, PetscInt l)
 {
-  return mg->nk ? mg->k[PetscMin(l, mg->nk - 1)] : HJ_MG_K;
+  return mg->nk ? mg->k[PetscMin(l, mg->nk - 1)] : 0;
 }
 
 /* PCMG numbers its levels from the coarsest on */
@@ -383,10 +388,22 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJMGSystemMakeLevels(PC pc, HJMGSystem s)
+{
+  PetscBool made = PETSC_TRUE, wants;
+
+  PetscFunctionBegin;
+  while (made) {
+    PetscCall(HJMGSystemWantsLevel((const PC_HJMG *)pc->data, s, &wants));
+    if (!wants) break;
+    PetscCall(HJMGSystemMakeLevel(pc, s, &made));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
 {
-  PC_HJMG            *mg   = (PC_HJMG *)pc->data;
-  PetscBool           made = PETSC_TRUE, wants;
+  PC_HJMG            *mg = (PC_HJMG *)pc->data;
   const HJBackendOps *ops;
   const char         *why;
   PetscInt            dof;
@@ -399,11 +416,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
   PetscCall(PetscNew(&mg->system));
   mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
-  while (made) {
-    PetscCall(HJMGSystemWantsLevel(mg, mg->system, &wants));
-    if (!wants) break;
-    PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
-  }
+  PetscCall(HJMGSystemMakeLevels(pc, mg->system));
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -505,6 +518,47 @@ static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJMGSystemSetUpCycle(HJMGSystem s)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetOperators(s->pc, s->level[0].A, s->level[0].A));
+  PetscCall(HJMGSystemScalePivots(s));
+  PetscCall(PCSetUp(s->pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors of a matrix that is singular but for rounding make of rounding what hides the answer from a left Krylov method. More levels are
+   made then, down to a grid that has few enough unknowns for its pseudoinverse */
+static PetscErrorCode HJMGSystemSetUpLast(PC pc, HJMGSystem s)
+{
+  KSP       ksp;
+  PetscInt  n;
+  PetscBool good = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  s->left = -1;
+  PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
+  if (!s->swept) PetscCall(HJMGFactorsAreGood(ksp, &good));
+  if (good) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
+  if (n > HJ_MG_SVD_MOST) {
+    s->most = HJ_MG_SVD_MOST;
+    PetscCall(HJMGSystemMakeLevels(pc, s));
+    PetscCall(PCDestroy(&s->pc));
+    PetscCall(HJMGSystemMakeCycle(pc, s));
+    PetscCall(HJMGSystemSetUpCycle(s));
+    PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
+  }
+  PetscCall(HJMGSolveByPseudoinverse(ksp, s->level[s->nlevels - 1].rows, &s->left));
+  if (s->left >= 0)
+    PetscCall(PetscInfo(pc,
+                        "The coarsest grid is solved without the null space of its matrix, which is of dimension %" PetscInt_FMT
+                        " but for rounding\n",
+                        s->left));
+  else PetscCall(PetscInfo(pc, "The coarsest grid is singular but for rounding, and has too many unknowns for a pseudoinverse\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
 {
   PC_HJMG      *mg = (PC_HJMG *)pc->data;
@@ -521,7 +575,7 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   }
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
-  if (mg->system && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
+  if (mg->system && mg->changed == HJ_MG_CHANGED_NOTHING && mg->system->left < 0 && HJMatrixStateIsSame(&now, &mg->system->read))
     PetscCall(HJMGSystemRefresh(pc, mg->system, &kept));
   if (!kept) {
     PetscCall(HJMGSystemDestroy(pc));
@@ -530,9 +584,8 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   }
   mg->system->read = now;
   mg->changed      = HJ_MG_CHANGED_NOTHING;
-  PetscCall(PCSetOperators(mg->system->pc, mg->system->level[0].A, mg->system->level[0].A));
-  PetscCall(HJMGSystemScalePivots(mg->system));
-  PetscCall(PCSetUp(mg->system->pc));
+  PetscCall(HJMGSystemSetUpCycle(mg->system));
+  PetscCall(HJMGSystemSetUpLast(pc, mg->system));
   pc->failedreason = mg->system->pc->failedreason;
   PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -280,7 +280,7 @@ PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *placed)
 
   PetscFunctionBegin;
   *placed = PETSC_FALSE;
-  if (mg->nlevels == 1 || level->lines) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->inside || mg->nlevels == 1 || level->lines) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJRestrictPlaces(level->restriction, level->op, placed));
   for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
     const HJMGSteps *list = &mg->steps[kind];
@@ -505,7 +505,7 @@ PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  PetscCall(HJMGInsideLies(mg->inside, b, &v.lies));
+  PetscCall(HJMGGetLies(mg, b, &v.lies));
   if (kind >= HJ_MG_SINGLE_APPLY) {
     PetscCall((*mg->launch_single)(mg, kind, b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -166,8 +166,8 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 
 /*
    Arrays in the backend's memory over the points lies, NULL: the owned ones; x and b those of first, which says too what the first sweep
-   has to do besides. Every second pass ends in work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can work in place, or the caller takes the result
-   from there: *in_work; NULL: it does not
+   has to do besides. Every second pass ends in work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can
+   work in place, or the caller takes the result from there: *in_work; NULL: it does not
 */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const HJSweep *first,
                                        const HJBox *lies, PetscScalar *x, PetscScalar *work, PetscBool *in_work)
@@ -176,8 +176,8 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
 
   PetscFunctionBegin;
   s.ybox = *HJGridLies(&op->grid, lies);
-  s.x = plan->zero_guess ? NULL : x;
-  s.y = plan->zero_guess && plan->npasses % 2 ? x : work;
+  s.x    = plan->zero_guess ? NULL : x;
+  s.y    = plan->zero_guess && plan->npasses % 2 ? x : work;
   for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) s.y = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, s));

@@ -97,7 +97,8 @@ PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, 
 
   PetscFunctionBegin;
   *places = PETSC_FALSE;
-  if (!op->transfer || HJGridHasNeighbors(&sweeps->grid) || sweeps->slabs || !op->ops->multigrid->places) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!op->transfer || !op->ops->multigrid->places) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJGridHasNeighbors(&sweeps->grid) || sweeps->slabs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*op->coefficients)(op->A, op->ops->mtype, &r.a));
   *places = op->ops->multigrid->places(sweeps->backend, &r);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,7 +108,7 @@ PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, 
 static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const HJBox *lies, const PetscScalar *b, const PetscScalar *x,
                                     PetscScalar *y, PetscBool norm)
 {
-  HJRestriction r = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
+  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
   const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
 
   PetscFunctionBegin;

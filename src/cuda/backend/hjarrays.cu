@@ -573,11 +573,11 @@ static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
-                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,      HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA,  HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,   HJArraysGather_CUDA,
+                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,   HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA,  HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,    HJArraysJoin_CUDA,
                                  HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysMultiplyAt_CUDA};
 #endif

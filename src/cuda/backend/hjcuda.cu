@@ -471,6 +471,9 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->corrects        = s->coarser.correction != NULL;
   geometry->restricts       = s->coarser.restricted != NULL;
   geometry->leaves_residual = s->residual != NULL;
+  geometry->xghosts         = d->xghost[0] || d->xghost[1];
+  geometry->bghosts         = d->bghost[0] || d->bghost[1];
+  geometry->copies          = d->copy[0] || d->copy[1];
   for (int i = 0; i < 2; i++) geometry->first[i] = (int)s->coarser.first[i];
   geometry->overlap = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
@@ -496,7 +499,7 @@ static HJKind HJSweepKind(const HJ_CUDA *cuda, const HJSweep *s)
   return s->count < least && s->y != s->x ? HJ_SINGLE : HJ_WHOLE;
 }
 
-/* The family of n sweeps that are alike */
+/* The family of n sweeps that are alike. It follows from their geometry */
 static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJDSweep *d, const HJFamily **family)
 {
   HJAsk ask = {.kind = HJSweepKind(cuda, s), .grid = &cuda->grid, .st = &cuda->st, .count = (int)s->count, .nsweeps = (int)n, .sweep = d};
@@ -523,10 +526,10 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
     const HJFamily *family;
+    const HJLaid   *laid;
     HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
     HJGeometry      geometry;
-    const void     *layout;
     int             m = 0;
 
     for (; i < n && m < HJD_MAX_SWEEPS; i++) {
@@ -535,12 +538,15 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
     if (!m) break;
-    PetscCall(HJSweepFamily(cuda, m, some, d, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
-    PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
+    laid = HJLayoutFind(cuda, &geometry);
+    if (!laid) {
+      PetscCall(HJSweepFamily(cuda, m, some, d, &family));
+      PetscCall(HJLayoutMake(cuda, stream, family, d, &geometry, &laid));
+    }
     const HJDPass pass = {m, (int)some->count, d, some->w, &some->coarser, some->residual};
 
-    PetscCall(family->launch(cuda, stream, &pass, layout));
+    PetscCall(laid->family->launch(cuda, stream, &pass, laid->layout));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

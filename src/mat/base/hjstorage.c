@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that
-   holds the coefficients.
+   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, as core/hjdistinct.h decides.
 */
 #include "hjmat.h"
-
-/* A dictionary pays from so many points for each of its rows on */
-#define HJ_POINTS_PER_ROW 4
 
 PetscErrorCode HJMatSetZero(Mat A)
 {
@@ -361,9 +357,7 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscCall(ops->scan(c, &hj->grid, &nrows, &rows, &ids));
   PetscCall(PetscMalloc2(PetscMax(nrows, 0), &map, HJ_MAX_ROWS, &merged));
   if (nrows > 0) HJDistinctMerge(c->nslots, nrows, rows, &n, merged, map);
-  for (PetscInt m = 0; m < n; m++)
-    if (!HJMatIsFinite(c->nslots, merged[m].a)) n = -1;
-  if (n == 1 || (n > 1 && n <= c->npoints / HJ_POINTS_PER_ROW)) {
+  if (HJStoresRows(HJ_FOR_PRODUCTS, c->nslots, n, merged, c->npoints)) {
     PetscCall(ops->alloc((size_t)c->npoints, &index));
     PetscCall(ops->number(c->npoints, &ids, nrows, map, index));
     PetscCall(HJMatSetRows(A, ops, n, merged, index));

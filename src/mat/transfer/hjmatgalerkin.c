@@ -15,6 +15,9 @@ static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sums whose terms cancel but for rounding are 0: what is left of them would count as a coupling */
+#define HJ_COLLAPSE_ROUNDING (64 * PETSC_MACHINE_EPSILON)
+
 /* Rows of a box become those of a star: each direction gets what leads to any point there, the centre what keeps the row sum */
 static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
 {
@@ -25,7 +28,8 @@ static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(rows->nrows * n, &star));
   for (PetscInt r = 0; r < rows->nrows; r++) {
-    PetscScalar *to = star + r * n;
+    PetscScalar *to              = star + r * n;
+    PetscReal    size[1 + 2 * 3] = {0}; /* sums of the terms' sizes */
 
     for (PetscInt s = 0; s < box.nslots; s++) {
       const PetscScalar a = rows->rows[r * box.nslots + s];
@@ -36,9 +40,12 @@ static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
       for (int d = 0; d < dim; d++) {
         if (!off[d]) continue;
         to[1 + 2 * d + (off[d] > 0)] += a;
+        size[1 + 2 * d + (off[d] > 0)] += PetscAbsScalar(a);
         to[0] -= a;
       }
     }
+    for (PetscInt s = 1; s < n; s++)
+      if (PetscAbsScalar(to[s]) <= HJ_COLLAPSE_ROUNDING * size[s]) to[s] = 0.0;
   }
   PetscCall(PetscFree(rows->rows));
   rows->rows = star;

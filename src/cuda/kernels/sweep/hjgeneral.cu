@@ -157,7 +157,12 @@ static PetscErrorCode HJGeneralLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlainFirst = {.name = "plain, from zero", .takes = HJGeneralFirstTakes, .launch = HJGeneralFirstLaunch, .placed = true};
+const HJFamily HJFamilyPlainFirst = {
+  .name   = "plain, from zero",
+  .takes  = HJGeneralFirstTakes,
+  .launch = HJGeneralFirstLaunch,
+  .placed = true,
+};
 
 const HJFamily HJFamilyGeneral = {
   .name       = "general",
