@@ -107,6 +107,8 @@ typedef struct {
   /* Of a dictionary over n points: the row of the one in the middle, and how many outermost layers, 1 at least, hold all that have another
      one. NULL: the backend has no such thing */
   PetscErrorCode (*layers)(const HJCoefficients *, const PetscInt n[3], PetscInt *layers, PetscInt *row);
+  /* Several unknowns a point: 0 for the unknowns of points whose rows have nothing of other points, else 1; whether there are such points */
+  PetscErrorCode (*known)(const HJCoefficients *, PetscScalar *mask, PetscBool *any);
   /* to[which[i]] = factor[i] from[which[i]], no place twice */
   PetscErrorCode (*multiply_at)(PetscCount, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from, PetscScalar *to);
 } HJArrayOps;

@@ -266,7 +266,8 @@ typedef enum {
   HJ_STALE,           /* stale sweeps */
   HJ_PRODUCT,         /* y = b + alpha A x */
   HJ_INTERPOLATION,   /* y = b + P x */
-  HJ_RESTRICTION      /* y = P^T (b - A x) */
+  HJ_RESTRICTION,     /* y = P^T (b - A x) */
+  HJ_RESTRICTS_APART  /* the same by a product and a transposed interpolation, where these take less time than one pass */
 } HJKind;
 
 /*
@@ -366,6 +367,7 @@ static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, Pet
 
 typedef struct _n_HJProduct         HJProduct;         /* hjcoefficients.h */
 typedef struct _n_HJTransferProduct HJTransferProduct; /* hjtransfer.h */
+typedef struct _n_HJTransferKeep HJTransferKeep;
 typedef struct _n_HJRestriction     HJRestriction;     /* hjrestriction.h */
 typedef struct _n_HJMultigridOps    HJMultigridOps;    /* hjmultigrid.h */
 typedef struct _n_HJKrylovOps       HJKrylovOps;       /* hjkrylovops.h */

@@ -733,6 +733,10 @@ static const HJMultigridOps HJMultigridHost = {
   .lines_destroy      = HJHostLinesDestroy,
   .lines_factor       = HJHostLinesFactor,
   .lines_solve        = HJHostLinesSolve,
+
+  .interpolate_points           = HJHostInterpolatePoints,
+  .interpolate_points_transpose = HJHostInterpolatePointsTranspose,
+  .keep_points                  = HJHostKeepPoints,
 #endif
 };
 

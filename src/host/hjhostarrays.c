@@ -356,6 +356,23 @@ static PetscErrorCode HJArraysHolds_Host(const HJCoefficients *c, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysKnown_Host(const HJCoefficients *c, PetscScalar *mask, PetscBool *any)
+{
+  PetscInt first = 0; /* slot that leads to another point */
+
+  PetscFunctionBegin;
+  while (first < c->nslots && !c->entry[first].slot) first++;
+  *any = PETSC_FALSE;
+  for (PetscCount p = 0; p < c->npoints; p++) {
+    PetscInt s = first;
+
+    while (s < c->nslots && HJCoefficientAt(c, s, p) == 0.0) s++;
+    for (PetscInt l = 0; l < c->dof; l++) mask[p * c->dof + l] = s < c->nslots ? 1.0 : 0.0;
+    if (s == c->nslots) *any = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HJArrayOps HJArraysHost = {
   .backend     = &HJBackendHost,
   .alloc       = HJArraysAlloc_Host,
@@ -381,4 +398,5 @@ const HJArrayOps HJArraysHost = {
   .spread      = HJArraysSpread_Host,
   .join        = HJArraysJoin_Host,
   .holds       = HJArraysHolds_Host,
+  .known       = HJArraysKnown_Host,
 };

@@ -10,7 +10,7 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
    diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
    leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
@@ -347,6 +347,10 @@ PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
+/* hjscaletree.c. Logarithms of s at this rank's points, of mean 0 where these hang together, that pairs of entries of the same sign in A
+   and A^T say one after another: log|a_ij / a_ji| is log(s_i) - log(s_j) */
+PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, const HJCoefficients *at, Vec logs);
+PETSC_INTERN PetscReal      HJMGLogQuotient(PetscReal a, PetscReal b);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
 PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
 /* Collective. Finds level->safe_k of a level whose eigenvalues are up to emax */
@@ -373,12 +377,10 @@ PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
    KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
 PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
 PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
-/* hjsystemknown.c. Collective. A vector of the points of A, which has dof unknowns at each: 0 where rows have nothing of other points, else
-   1; NULL: there are no such points */
-PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, PetscInt dof, Vec *mask);
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
+   other points, else 1; NULL: there are no such points */
+PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
-/* Takes them out of the interpolation P of one unknown a point, but where a coarse point would be left with none */
-PETSC_INTERN PetscErrorCode HJMGLeaveKnownPoints(Mat P, Vec mask);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */

@@ -19,6 +19,7 @@ typedef struct {
   HJGhosts ghosts[2];
   /* See hjinterpolation.h, NULL: bilinear. Of the owned coarse points, and of the ghosts of the coarse grid, in the backend's memory */
   PetscScalar *coefficient, *coefficient_ghost;
+  PetscScalar *keep, *keep_ghost; /* of several unknowns a point, as HJTransferProduct's; NULL: all are kept */
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks.
@@ -41,6 +42,10 @@ PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, cons
 /* Collective. With coefficients of their own at every point, copied from the host or the backend's memory, or, to one in
    single precision, rounded; NULL: bilinear again */
 PETSC_INTERN PetscErrorCode HJTransfersSetCoefficients(HJTransfers *, const PetscScalar *);
+/* Collective. Of several unknowns a point: keep from a mask of the fine unknowns, see HJTransferKeep; NULL: all are kept */
+PETSC_INTERN PetscErrorCode HJTransfersKeep(HJTransfers *, Vec mask, Vec keep);
+/* Collective. The same of a Vec that has been filled by the former; NULL: all are kept */
+PETSC_INTERN PetscErrorCode HJTransfersSetKeep(HJTransfers *, Vec keep);
 /* What the coefficients and the ghosts take */
 PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
@@ -57,6 +62,9 @@ typedef PetscErrorCode (*HJSetInterpolation)(Mat, Mat A, PetscBool symmetric, Pe
    it is not made yet */
 #define HJ_GET_TRANSFERS "MatHJTransferGetTransfers_C"
 typedef PetscErrorCode (*HJGetTransfers)(Mat, PetscBool device, HJTransfers **);
+/* Collective. Of several unknowns a point: unknowns of the fine grid where a Vec is 0 have no part in the interpolation, but for those by
+   way of which alone a coarse one has any; NULL: all have */
+PETSC_INTERN PetscErrorCode HJMatTransferLeave(Mat, Vec);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);

@@ -255,6 +255,18 @@ static __global__ void HJHolds_Kernel(const HJCoefficientArrays a, HJHolds *hold
   if (!blockIdx.x && !threadIdx.x) h->first = first;
 }
 
+/* first: the slot from which on they lead to other points; any: whether some point has nothing there */
+static __global__ void HJKnown_Kernel(const HJCoefficientArrays a, int dof, int first, int nslots, double *mask, int *any)
+{
+  for (long long p = HJArraysFirst(); p < a.npoints; p += HJArraysStep()) {
+    int s = first;
+
+    while (s < nslots && a.value[s * a.npoints + p] == 0.0) s++;
+    for (int l = 0; l < dof; l++) mask[p * dof + l] = s < nslots;
+    if (s == nslots) *any = 1;
+  }
+}
+
 static PetscErrorCode HJArraysAlloc_CUDA(size_t bytes, void *address)
 {
   PetscFunctionBegin;
@@ -573,11 +585,38 @@ static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,      HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA,  HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,   HJArraysGather_CUDA,
-                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,   HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA,  HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,    HJArraysJoin_CUDA,
-                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysMultiplyAt_CUDA};
+/* Waits for the device */
+static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *mask, PetscBool *any)
+{
+  const HJCoefficientArrays a = {c->value, c->npoints, {}};
+  int                      *d_any, found = 0, first = 0;
+  cudaStream_t              stream;
+
+  PetscFunctionBegin;
+  while (first < c->nslots && !c->entry[first].slot) first++;
+  if (c->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt s = first; s < c->nslots; s++) found = found || c->rows[s] != 0.0;
+    PetscCall(HJArraysCombine_CUDA(c->npoints * c->dof, found ? 1.0 : 0.0, NULL, 0.0, mask));
+    *any = (PetscBool)!found;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(*d_any), (void **)&d_any));
+  PetscCallCUDA(cudaMemsetAsync(d_any, 0, sizeof(*d_any), stream));
+  HJKnown_Kernel<<<HJArraysBlocks(c->npoints), HJ_ARRAYS_THREADS, 0, stream>>>(a, (int)c->dof, first, (int)c->nslots, mask, d_any);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&found, d_any, sizeof(found), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_any));
+  *any = (PetscBool)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
+                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
+                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMultiplyAt_CUDA};
 #endif

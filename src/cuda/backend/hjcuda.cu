@@ -18,7 +18,6 @@
 #include "cuda/kernels/setup/hjinterpolation_cuda.h"
 #include "cuda/kernels/setup/hjmeasure_cuda.h"
 #include "cuda/kernels/sweep/plane/hjframe2d.h"
-#include "cuda/kernels/transfer/hjrestrict_cuda.h"
 #include "cuda/kernels/transfer/hjtransfer_cuda.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
@@ -783,8 +782,10 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
-  .multiply_points                = HJMultiplyPoints_CUDA,
   .places                         = HJPlaces_CUDA,
+  .interpolate_points             = HJInterpolatePoints_CUDA,
+  .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
+  .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
 #endif

@@ -3,6 +3,7 @@
    Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, as core/hjdistinct.h decides.
 */
 #include "hjmat.h"
+#include "operator/hjpairs.h"
 
 PetscErrorCode HJMatSetZero(Mat A)
 {
@@ -94,6 +95,25 @@ PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
   PetscCall(PetscMalloc1(n, &present));
   for (PetscInt e = 0; e < n; e++) present[e] = hb->place[e] >= 0;
   PetscCall(HJMatSetShapeOf(A, hb->c.shape, present));
+  PetscCall(PetscFree(present));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetPairsLike(Mat A, Mat B)
+{
+  Mat_HJStencil        *hj = (Mat_HJStencil *)A->data;
+  const HJCoefficients *b  = &((Mat_HJStencil *)B->data)->c;
+  const PetscInt        n = HJShapeSlots(b->dim, HJ_BOX) * b->dof * b->dof, dof = b->dof;
+  unsigned char        *present;
+  PetscBool             same = (PetscBool)(hj->c.shape == HJ_BOX || b->dim == 1);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &present));
+  for (PetscInt e = 0; e < n; e++) {
+    present[e] = HJPairsHave(b, e / dof % dof, e % dof);
+    same       = (PetscBool)(same && present[e] == (hj->place[e] >= 0));
+  }
+  if (!same) PetscCall(HJMatSetShapeOf(A, HJ_BOX, present));
   PetscCall(PetscFree(present));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
