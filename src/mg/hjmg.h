@@ -255,6 +255,9 @@ typedef struct _n_HJMG {
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
   HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
+  PetscBool  placed;        /* then: cycles run on vectors of the whole grid too, */
+  HJBox      lies;          /* which hold these points, */
+  Vec        other;         /* and take turns with this one, whose known points are those of the last solve */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
   HJMGSystem system; /* the same */
@@ -468,6 +471,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+/* Whether all of these work on b, x and y of the finest grid that hold more points than that: HJRun's lies */
+PETSC_INTERN PetscErrorCode HJMGStepsPlaced(const PC_HJMG *, PetscBool *placed);
 /* The lists of cycles in single precision, of operators of these levels */
 PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
@@ -485,6 +490,30 @@ static inline void          HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
   if (!swaps) return;
   *x = *y;
   *y = was;
+}
+/* Which points of the finest grid a vector that cycles run on holds, as HJRun says: NULL: its own */
+static inline PetscErrorCode HJMGGetLies(const PC_HJMG *mg, Vec v, const HJBox **lies)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  *lies = NULL;
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  if (n == HJBoxSize(&mg->lies)) *lies = &mg->lies;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+/* The matrix of such a vector, and the other one of the two that a cycle takes turns with; either may be NULL */
+static inline PetscErrorCode HJMGGetFinest(PC pc, Vec v, Mat *A, Vec *y)
+{
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
+  const HJBox   *lies;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGetLies(mg, v, &lies));
+  if (A) *A = lies ? pc->mat : mg->level[0].A;
+  if (y) *y = lies ? mg->other : mg->level[0].r;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* One step; those of the finest grid need vectors that none is given for here */
 PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
@@ -548,7 +577,7 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, V
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
    found once more, and work overwritten: VecNorm() sums up squares too */
-PETSC_INTERN PetscErrorCode HJMGNormOfSquares(const PC_HJMG *, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
+PETSC_INTERN PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 /* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
@@ -560,6 +589,13 @@ PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
 /* New values of the matrix in level 0; *same is false where its layers are others */
 PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
+/* Cycles of the steps that there are need no copies of the points inside, where HJMGStepsPlaced() says so: they run on vectors of the whole
+   grid, mg->placed */
+PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC, PetscBool placed);
+/* Whether they do for these, whose known points they leave as they are; x is not read where zero is true */
+PETSC_INTERN PetscErrorCode HJMGInsideServes(HJMGInside, Vec b, Vec x, PetscBool zero, PetscBool *serves);
+/* x gets the solution of b at known points */
+PETSC_INTERN PetscErrorCode HJMGInsideSetKnown(HJMGInside, Vec b, Vec x);
 /* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
 PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);
