@@ -520,6 +520,8 @@ PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
 /* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
    says why: mg->single, mg->not_single */
 PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
+/* Collective. The same of auto, where a KSP is about to solve that this suits */
+PETSC_INTERN PetscErrorCode HJMGSingleSetUpLater(PC);
 PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
 /* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
 PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);

@@ -10,6 +10,7 @@
 #include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
+#include "cuda/kernels/operator/hjkrylov_cuda.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
 #include "cuda/kernels/setup/hjabsolute.h"
@@ -788,6 +789,25 @@ static const HJMultigridOps HJMultigridCUDA = {
   .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  PetscBool multiplied;
+
+  PetscFunctionBegin;
+  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, p, &multiplied));
+  if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJProduct_CUDA(product));
+  PetscCall(HJKrylovDot_CUDA(product, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+                                         .direction = HJDirection_CUDA,
+                                         .update    = HJKrylovUpdate_CUDA,
+                                         .begin     = HJKrylovBegin_CUDA,
+                                         .fetch     = HJKrylovFetch_CUDA,
+                                         .end       = HJKrylovEnd_CUDA};
 #endif
 
 const HJBackendOps HJBackendCUDA = {
@@ -813,6 +833,7 @@ const HJBackendOps HJBackendCUDA = {
 #if defined(HJ_FLOAT)
   .single = &HJSingleCUDA,
 #else
+  .krylov    = &HJKrylovCUDA,
   .in_single = &HJBackendCUDASingle,
 #endif
 };
