@@ -260,7 +260,8 @@ typedef enum {
   HJ_STALE,           /* stale sweeps */
   HJ_PRODUCT,         /* y = b + alpha A x */
   HJ_INTERPOLATION,   /* y = b + P x */
-  HJ_RESTRICTION      /* y = P^T (b - A x) */
+  HJ_RESTRICTION,     /* y = P^T (b - A x) */
+  HJ_RESTRICTS_APART  /* the same by a product and a transposed interpolation, where these take less time than one pass */
 } HJKind;
 
 /*

@@ -81,8 +81,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*interpolate_points)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_points_transpose)(const HJTransferProduct *);
   PetscErrorCode (*keep_points)(const HJTransferKeep *);
-  /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
-  PetscBool (*restricts_apart)(const HJCoefficients *);
+  /* Set-up only: whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
+  PetscErrorCode (*restricts_apart)(const HJCoefficients *, PetscBool *);
 };
 
 /*

@@ -323,6 +323,10 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   if (level->flows) as_symmetric = PETSC_TRUE;
   if (mg->transfer == PC_HJMG_TRANSFER_OPERATOR || mg->small_identity || level->flows) limit = -1.0; /* always */
   PetscCall((*set)(level->P, level->A, as_symmetric, limit, &jump));
+  if (!jump.points && limit >= 0.0) { /* two points a line, which hang on one of them: nothing says whether they jump */
+    limit = -1.0;
+    PetscCall((*set)(level->P, level->A, as_symmetric, limit, &jump));
+  }
   level->jump  = jump.largest;
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;

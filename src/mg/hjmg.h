@@ -10,7 +10,7 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c scales rows, hjweak.c lifts
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
    diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
    leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
 */
@@ -344,6 +344,10 @@ PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 /* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
+/* hjscaletree.c. Logarithms of s at this rank's points, of mean 0 where these hang together, that pairs of entries of the same sign in A
+   and A^T say one after another: log|a_ij / a_ji| is log(s_i) - log(s_j) */
+PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, const HJCoefficients *at, Vec logs);
+PETSC_INTERN PetscReal      HJMGLogQuotient(PetscReal a, PetscReal b);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
 PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
 /* Collective. Finds level->safe_k of a level whose eigenvalues are up to emax */

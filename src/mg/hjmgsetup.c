@@ -241,8 +241,9 @@ static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
 
   PetscFunctionBegin;
   if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
-  if (!is) PetscCall(HJRestrictDestroy(&level->restriction));
-  if (!level->restriction) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
+  if (is) PetscCall(HJRestrictRefresh(level->restriction));
+  else PetscCall(HJRestrictDestroy(&level->restriction));
+  if (!is) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
   t = level->restriction->transfer; /* not NULL on all ranks, or on none */
   if (t) PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
   PetscFunctionReturn(PETSC_SUCCESS);

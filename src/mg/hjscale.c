@@ -22,12 +22,15 @@
 #define HJ_MG_SCALE_SOLVES 8
 #define HJ_MG_SCALE_RTOL   1e-5
 #define HJ_MG_SCALE_FIRST  1e-2
-/* A residual so small beside the right-hand side is rounding */
+/* A residual so small beside the right-hand side is rounding; and one so small where numbers were added up along a tree */
 #define HJ_MG_SCALE_ROUNDING 1e-13
-/* The logarithms of the diagonals of scaled rows may be so far apart, or as far as the guess leaves them. Upwind differences of a constant
+#define HJ_MG_SCALE_EXACT    1e-10
+/* The logarithms of the diagonals of scaled rows may be so far apart, or a little further than the guess leaves them: couplings of cells
+   that are long and thin lie far apart. Upwind differences of a constant
    velocity are a symmetric matrix with scaled rows too, whose scale grows exponentially along the flow: restriction by it would see nothing
    but its end */
 #define HJ_MG_SCALE_SPREAD 20.0
+#define HJ_MG_SCALE_WIDER  10.0
 /* As much more diagonal, by which scales of points far from one another say nothing of each other */
 #define HJ_MG_SCALE_LOCAL 1e-2
 
@@ -65,7 +68,7 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
         } else {
           link[p] = is && (a > 0.0 ? b > 0.0 : b < 0.0) ? 1.0 : 0.0;
           if (link[p] != 0.0 && a != b) {
-            const PetscReal l = PetscLogReal(PetscAbsReal(a)) - PetscLogReal(PetscAbsReal(b));
+            const PetscReal l = HJMGLogQuotient(a, b);
 
             m->sum[p] += l;
             m->squares += 0.5 * l * l;
@@ -368,25 +371,44 @@ static PetscErrorCode HJMGSolveLocalScale(const HJMGPairs *m, Mat A, Vec sum, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether those along a tree of pairs are a scale: no point has a residual beyond rounding. Else logs stay as they are */
+static PetscErrorCode HJMGScaleIsExact(const HJMGPairs *m, Vec sum, Vec count, Vec work, Vec residual, Vec logs, PetscBool *is)
+{
+  Vec       tree;
+  PetscReal largest;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(logs, &tree));
+  PetscCall(HJMGScaleAlongTree(m->grid, m->a, m->at, tree));
+  PetscCall(HJMGScaleResidual(m, sum, count, tree, work, residual));
+  PetscCall(VecNorm(residual, NORM_INFINITY, &largest));
+  *is = (PetscBool)(largest <= HJ_MG_SCALE_EXACT);
+  if (*is) PetscCall(VecCopy(tree, logs));
+  PetscCall(VecDestroy(&tree));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The logarithms that fit best, from a guess. *fits is false, the solve ends early, and they are the guess again, where they are those of
    no scale; whether they serve is seen from the matrix that they scale */
-static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec count, Vec logs, PetscBool *fits)
+static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec count, Vec logs, PetscBool *exact, PetscBool *fits)
 {
-  KSP       ksp;
+  KSP       ksp = NULL;
   Vec       residual, correction, guess;
   PetscReal norm, least, spread;
 
   PetscFunctionBegin;
-  PetscCall(HJMGScaleKSP(m->link, count, HJ_MG_SCALE_SHIFT, &ksp));
   PetscCall(VecDuplicate(logs, &guess));
   PetscCall(VecCopy(logs, guess));
   PetscCall(HJMGFindSpread(A, count, guess, &spread));
-  spread = PetscMax(spread, HJ_MG_SCALE_SPREAD);
+  spread = PetscMax(spread + HJ_MG_SCALE_WIDER, HJ_MG_SCALE_SPREAD);
   PetscCall(VecDuplicate(logs, &residual));
   PetscCall(VecDuplicate(logs, &correction));
   PetscCall(VecNorm(sum, NORM_2, &least));
+  PetscCall(HJMGScaleIsExact(m, sum, count, correction, residual, logs, exact));
   *fits = PETSC_TRUE;
-  for (int i = 0; i < HJ_MG_SCALE_SOLVES && *fits; i++) {
+  if (*exact) PetscCall(HJMGScaleFits(m, A, sum, count, logs, spread, fits));
+  else PetscCall(HJMGScaleKSP(m->link, count, HJ_MG_SCALE_SHIFT, &ksp));
+  for (int i = 0; i < HJ_MG_SCALE_SOLVES && *fits && !*exact; i++) {
     PetscCall(HJMGScaleResidual(m, sum, count, logs, correction, residual));
     PetscCall(VecNorm(residual, NORM_2, &norm));
     if (norm <= HJ_MG_SCALE_ROUNDING * least) break;
@@ -404,8 +426,8 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
 }
 
 /* 1 / s in the sense of least squares over all pairs of the same sign, which say log(a_ij / a_ji); NULL where the pairs say nothing of a
-   scale */
-static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
+   scale. exact: that makes the matrix symmetric but for rounding */
+static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale, PetscBool *exact)
 {
   HJMGPairs         m = {.grid = &level->op->grid};
   HJGetCoefficients get;
@@ -427,7 +449,7 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale)
   PetscCall(VecSet(sum, 0.0));
   PetscCall(HJMGPairSlots(&m, sum, count, NULL));
   PetscCall(HJMGGuessScale(level->A, m.link, sum, count, work, *scale));
-  PetscCall(HJMGSolveScale(&m, level->A, sum, count, *scale, &fits));
+  PetscCall(HJMGSolveScale(&m, level->A, sum, count, *scale, exact, &fits));
   PetscCall(VecNorm(*scale, NORM_INFINITY, &largest));
   if (fits || largest > 0.0) {
     PetscCall(HJMGScaleBare(level->A, &m, sum, count, *scale));
@@ -460,13 +482,13 @@ PetscErrorCode HJMGScaleRows(PC pc)
   Mat         A;
   Vec         scale;
   PetscReal   skew[2];
-  PetscBool   pays;
+  PetscBool   pays, exact = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
   if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
   skew[0] = level->skew_rows;
-  PetscCall(HJMGFindScale(level, &scale));
+  PetscCall(HJMGFindScale(level, &scale, &exact));
   if (!scale) {
     mg->unscaled = skew[0];
     PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g: it is not that of scaled rows\n", (double)skew[0]));
@@ -474,6 +496,7 @@ PetscErrorCode HJMGScaleRows(PC pc)
   }
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
   PetscCall(MatDiagonalScale(A, scale, NULL));
+  if (exact) PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* but for rounding: half of it is kept */
   PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
   PetscCall(HJBoundSkew(op, &skew[1]));
   pays         = (PetscBool)(skew[1] < (1.0 - HJ_MG_SCALE_GAIN) * skew[0]);

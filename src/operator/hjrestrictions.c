@@ -43,6 +43,20 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
   if (op->variable || !(alone || op->planes)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
+  PetscCall(HJRestrictRefresh(op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictRefresh(HJRestrict *op)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+  const HJCoefficients *a;
+
+  PetscFunctionBegin;
+  op->faster_apart = PETSC_FALSE;
+  if (!op->transfer || !ops->restricts_apart) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
+  PetscCall(ops->restricts_apart(a, &op->faster_apart));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,12 +134,11 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, Pe
 {
   const HJCoefficients *a = NULL;
   HJVecArray            ba, xa, ya;
-  PetscBool             apart;
 
   PetscFunctionBegin;
   if (op->transfer) PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
-  apart     = (PetscBool)(a && !norm && op->ops->multigrid->restricts_apart && op->ops->multigrid->restricts_apart(a));
-  op->apart = (PetscBool)(!a || apart || (op->planes && !HJ_RESTRICTS_CUT(a->dim, a->shape == HJ_BOX, a->storage == HJ_COEFFICIENTS_ROW)));
+  op->apart = (PetscBool)(!a || (!norm && op->faster_apart) ||
+                          (op->planes && !HJ_RESTRICTS_CUT(a->dim, a->shape == HJ_BOX, a->storage == HJ_COEFFICIENTS_ROW)));
   if (op->apart) {
     PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,9 +16,10 @@
 typedef struct {
   Mat                 A, P; /* not references of its own */
   const HJBackendOps *ops;
-  const HJTransfer   *transfer; /* NULL: not in one pass */
-  PetscBool           variable; /* P has coefficients of its own */
-  PetscBool           apart;    /* the last one was not in one pass */
+  const HJTransfer   *transfer;     /* NULL: not in one pass */
+  PetscBool           variable;     /* P has coefficients of its own */
+  PetscBool           faster_apart; /* a product and a restriction take less time, where there is no norm */
+  PetscBool           apart;        /* the last one was not in one pass */
   HJGetCoefficients   coefficients;
   PetscScalar        *stage[3]; /* for b, x and y that lie elsewhere; NULL: none has come */
   PetscScalar        *norm2;    /* [HJ_RESTRICTION_NORM] in the backend's memory */
@@ -28,6 +29,8 @@ typedef struct {
 
 /* Collective. Valid as long as A and P */
 PETSC_INTERN PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *, HJExchange, HJRestrict **);
+/* After new values of A: what is faster */
+PETSC_INTERN PetscErrorCode HJRestrictRefresh(HJRestrict *);
 /* Whether it serves these, with new values */
 PETSC_INTERN PetscErrorCode HJRestrictIsOf(const HJRestrict *, Mat A, Mat P, const HJBackendOps *, PetscBool *);
 PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);

@@ -18,7 +18,6 @@
 #include "cuda/kernels/setup/hjinterpolation_cuda.h"
 #include "cuda/kernels/setup/hjmeasure_cuda.h"
 #include "cuda/kernels/sweep/plane/hjframe2d.h"
-#include "cuda/kernels/transfer/hjrestrict_cuda.h"
 #include "cuda/kernels/transfer/hjtransfer_cuda.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */

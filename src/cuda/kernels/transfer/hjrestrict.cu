@@ -8,7 +8,7 @@
    plane gets is summed up column by column, then across columns through shared memory. A 2D grid is taken as a 3D one with one point in the
    middle direction, a 1D grid with one in the slowest too.
 */
-#include "hjrestrict_cuda.h"
+#include "core/hjrestriction.h"
 #include "hjrestrict.cuh"
 
 /* Where the points beside a point are along a direction: the way from it to place -1, 0, 1, and whether there is one */
@@ -636,9 +636,3 @@ const HJFamily HJFamilyRestrictTile  = {.name              = "restriction in til
                                         .takes             = HJRestrictTileTakes,
                                         .restrict_residual = HJRestrictRun<false>};
 const HJFamily HJFamilyRestrictMarch = {.name = "restriction", .takes = HJRestrictMarchTakes, .restrict_residual = HJRestrictRun<true>};
-
-/* Halves of a box are read at nearly the speed of memory by products (hjboxarrays.cu), not by what also gathers */
-PetscBool HJRestrictsApart_CUDA(const HJCoefficients *a)
-{
-  return (PetscBool)(a->half && a->dim == 3 && a->shape == HJ_BOX && a->npoints >= HJ_RESTRICT_MANY);
-}
