@@ -247,7 +247,7 @@ static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
+static PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   ascii, made = (PetscBool)(hj->w.w != NULL);
