@@ -328,7 +328,7 @@ static PetscErrorCode HJMGSingleMeasure(const PC_HJMG *mg, Vec v, PetscReal *nor
   PetscCall(VecRestoreArrayRead(v, &a));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, comm));
-  PetscCall(HJMGNormOfSquares(mg, *norm, v, NULL, NULL, norm));
+  PetscCall(HJMGNormOfSquares(NULL, *norm, v, NULL, NULL, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
