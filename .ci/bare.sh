@@ -5,6 +5,7 @@
 # Usage: bare.sh SUITE [COMMAND ...]    bookworm, trixie, or noble, Ubuntu 24.04; other commands to run there, a word each. Exit status: that of
 #                                       the commands; 0 and a line "skipped: ..." where no such system can be made here
 #        MIRROR=... bare.sh SUITE       from another mirror than that of this machine's apt, or, for Ubuntu, than debootstrap's
+#        AGAIN=1 bare.sh SUITE          make check as tests/run.sh says, where the host's code was tested before
 #        bare.sh --mirror               prints the mirror that apt takes Debian from here
 # The system without the commands' packages is kept in build/bare for the next run. All mounts and processes are in namespaces that end with
 # this script, however it ends, so that none is left and nothing of this machine can be deleted through one.
@@ -83,7 +84,7 @@ within()
   local root=$1 proxies
   shift
   mapfile -t proxies < <(env | grep -iE '^(https?|ftp|all|no)_proxy=')
-  chroot "$root" /usr/bin/env -i HOME=/root USER=root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${proxies[@]}" \
+  chroot "$root" /usr/bin/env -i ${AGAIN:+AGAIN="$AGAIN"} HOME=/root USER=root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${proxies[@]}" \
     sh -c "cd /root/hjacobi && $*"
 }
 

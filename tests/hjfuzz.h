@@ -519,16 +519,15 @@ static inline void FuzzDrawSolver(Fuzz *f)
 }
 
 /* What came later, from numbers of its own, so that problems stay what they were. Blocks are definite, and so are the symmetric parts of
-   reactions. hjmg is not for systems that convection rules (README, Limits) */
+   reactions */
 static inline void FuzzDrawMore(Fuzz *f)
 {
   const PetscReal couples = Chance(f, 0.3) ? 0.0 : Uniform(f, -0.3, 0.45), turns = Chance(f, 0.6) ? 0.0 : Uniform(f, -1, 1);
   const PetscReal differ = Chance(f, 0.7) ? 0.0 : Uniform(f, -2, 2), reacts = Chance(f, 0.5) ? 0.0 : Decades(f, -4, 3);
 
-  f->single = Chance(f, 0.2);
-  f->own    = Chance(f, 0.5);
-  f->dof    = Chance(f, 0.8) ? 1 : 2 + Below(f, FUZZ_DOF - 1);
-  if (f->peclet > 0.0) f->dof = 1;
+  f->single  = Chance(f, 0.2);
+  f->own     = Chance(f, 0.5);
+  f->dof     = Chance(f, 0.8) ? 1 : 2 + Below(f, FUZZ_DOF - 1);
   f->mixed   = f->box && f->dof >= 2 && Chance(f, 0.3) ? 0.5 : 0.0;
   f->blocked = Chance(f, 0.3);
   for (PetscInt c = 0; c < f->dof; c++) {

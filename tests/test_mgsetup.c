@@ -467,6 +467,31 @@ static PetscErrorCode TestManyAndKept(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Stars of a matrix that is the same in all directions make no direction strong: at the faces of the third grid's entries cancel, and what
+   rounding leaves of them is no weak direction, for which sweeps would be many */
+static PetscErrorCode TestCancel(PetscInt n)
+{
+  const Problem p = {3, {n, n, n}, DIRICHLET, CONSTANT, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  KSP           ksp;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(MatScale(A, 1.1)); /* of numbers that are no sums of few powers of 2 */
+  PetscCall(MakeKSP(A, KSPCG, 30, &ksp, &pc));
+  PetscCall(KSPSetUp(ksp));
+  CollectBegin();
+  PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+  CollectEnd();
+  PetscCall(HJTestOK((PetscBool)!strstr(printed, "turns"), "%s: on no grid the strong direction turns", Name(&p, PETSC_TRUE)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -481,6 +506,7 @@ int main(int argc, char **argv)
   }
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestBound((PetscBool)stencil));
   PetscCall(TestGrids());
+  for (PetscInt n = 33; n <= 65; n += 32) PetscCall(TestCancel(n));
   PetscCall(TestRefused());
   PetscCall(TestFields());
   PetscCall(TestOptions());

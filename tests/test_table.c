@@ -349,8 +349,8 @@ static const struct {
 };
 
 static const char *const HJKindNames[] =
-  {"exact", "from zero", "whole grid", "single",        "with a correction", "that restrict", "that leave their residual",
-   "slabs", "stale",     "products",   "interpolation", "restriction"};
+  {"exact", "from zero", "whole grid", "single",        "with a correction", "that restrict",    "that leave their residual",
+   "slabs", "stale",     "products",   "interpolation", "restriction",       "restriction apart"};
 
 static PetscErrorCode CheckName(const char *name, const char *want, PetscBool *same)
 {
@@ -464,7 +464,7 @@ static PetscErrorCode TestRestrictions(void)
     FillTransfer(cases[i].dim, cases[i].n, &t);
     FillCoefficients(cases[i].dim, cases[i].shape, cases[i].storage, cases[i].symmetric, &t.fine, &a);
     for (int d = 0; d < HJ_TEST_DEVICES; d++) {
-      const char *name = HJCUDAPredictOther(&HJTestDevices[d], NULL, NULL, &r);
+      const char *name = HJCUDAPredictOther(&HJTestDevices[d], HJ_RESTRICTION, NULL, NULL, &r);
       PetscBool   same;
 
       PetscCall(CheckName(name, cases[i].family[d], &same));
@@ -476,17 +476,18 @@ static PetscErrorCode TestRestrictions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halves of 27 arrays, and corrections that are added in place, have kernels of their own on all GPUs */
+/* Halves of 27 arrays, and corrections that are added in place or to nothing, have kernels of their own on all GPUs */
 static PetscErrorCode TestProducts(void)
 {
   PetscFunctionBegin;
   for (int half = 0; half < 2; half++) {
-    PetscScalar       x, y;
+    PetscScalar       x, b, y;
     HJTransfer        t;
     HJCoefficients    a;
     HJShell           shell;
     HJProduct         p = {.a = &a, .shell = &shell, .region = HJ_PRODUCT_ALL, .x = &x, .y = &y};
-    HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .b = half ? &y : NULL, .y = &y};
+    HJTransferProduct i = {.transfer = &t, .shell = &shell, .x = &x, .y = &y};
+    HJRestriction     r = {.a = &a};
 
     FillTransfer(3, 129, &t);
     FillCoefficients(3, HJ_BOX, HJ_COEFFICIENTS_ARRAYS, PETSC_FALSE, &t.fine, &a);
@@ -496,13 +497,24 @@ static PetscErrorCode TestProducts(void)
       const char *name;
       PetscBool   same;
 
-      name = HJCUDAPredictOther(&HJTestDevices[d], &p, NULL, NULL);
+      name = HJCUDAPredictOther(&HJTestDevices[d], HJ_PRODUCT, &p, NULL, NULL);
       PetscCall(CheckName(name, half ? "27 coefficient arrays" : "products", &same));
       PetscCall(
         HJTestOK(same, "%s: a product with %s of 27 arrays: %s", HJTestDeviceNames[d], half ? "half" : "all", name ? name : "none"));
-      name = HJCUDAPredictOther(&HJTestDevices[d], NULL, &i, NULL);
-      PetscCall(CheckName(name, half ? "interpolation added in place" : "interpolation", &same));
-      PetscCall(HJTestOK(same, "%s: interpolation%s: %s", HJTestDeviceNames[d], half ? " that is added" : "", name ? name : "none"));
+      name = HJCUDAPredictOther(&HJTestDevices[d], HJ_RESTRICTS_APART, NULL, NULL, &r);
+      PetscCall(CheckName(name, half ? "27 coefficient arrays" : NULL, &same));
+      PetscCall(HJTestOK(same, "%s: a product before a restriction takes less time than one pass over %s of 27 arrays: %s",
+                         HJTestDeviceNames[d], half ? "half" : "all", name ? "yes" : "no"));
+      for (int added = 0; added < 2; added++) {
+        i.b  = !added ? NULL : half ? &y : &b;
+        name = HJCUDAPredictOther(&HJTestDevices[d], HJ_INTERPOLATION, NULL, &i, NULL);
+        PetscCall(CheckName(name, added && !half ? "interpolation" : "interpolation, two lines a thread", &same));
+        PetscCall(HJTestOK(same, "%s: interpolation%s: %s", HJTestDeviceNames[d],
+                           !added ? ""
+                           : half ? " that is added in place"
+                                  : " that is added",
+                           name ? name : "none"));
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

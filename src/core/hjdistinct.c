@@ -188,3 +188,16 @@ void HJDistinctMerge(PetscInt nslots, PetscInt n, const HJDistinctRow in[], Pets
     }
   }
 }
+
+/* Products: points for each row */
+#define HJ_POINTS_PER_ROW 4
+
+PetscBool HJStoresRows(HJStorageUse use, PetscInt nslots, PetscInt n, const HJDistinctRow row[], PetscCount npoints)
+{
+  if (use == HJ_FOR_SWEEPS) return (PetscBool)(n >= 0);
+  if (n < 1) return PETSC_FALSE;
+  for (PetscInt m = 0; m < n; m++)
+    for (PetscInt s = 0; s < nslots; s++)
+      if (PetscIsInfOrNanScalar(row[m].a[s])) return PETSC_FALSE;
+  return (PetscBool)(n == 1 || n <= npoints / HJ_POINTS_PER_ROW);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The distinct rows that the points of a rank have, few on many grids: found by a hash, then merged where they differ only in what leads
-   outside the domain. Whether few rows are stored as such is for the rooms that ask.
+   outside the domain. Decides whether coefficients are stored as such.
 */
 #pragma once
 
@@ -63,3 +63,16 @@ PETSC_INTERN PetscBool HJDistinctAgree(PetscInt nslots, const HJDistinctRow *, c
    each row went; NULL: not wanted */
 PETSC_INTERN void HJDistinctMerge(PetscInt nslots, PetscInt n, const HJDistinctRow in[], PetscInt *nout, HJDistinctRow out[],
                                   unsigned char map[]);
+
+/* What coefficients are stored for: products of the matrix, or sweeps */
+typedef enum { HJ_FOR_PRODUCTS, HJ_FOR_SWEEPS } HJStorageUse;
+
+/*
+   The decision of storage: whether the distinct rows of npoints points, merged to n (-1: too many), are stored with an index in place of an
+   array for each slot. All other rules follow from what the values are: a row for all points needs no index, symmetric arrays are halved.
+
+   Of products rows take less memory from four points each on. They must be finite: at some points a part of a row leads outside the domain,
+   and is multiplied by 0 there. Sweeps have rows wherever they fit: kernels keep them on the chip, and a row, unlike an array, can have a
+   diagonal that is 0.
+*/
+PETSC_INTERN PetscBool HJStoresRows(HJStorageUse, PetscInt nslots, PetscInt n, const HJDistinctRow[], PetscCount npoints);

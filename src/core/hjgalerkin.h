@@ -91,6 +91,8 @@ struct _n_HJGalerkin {
   PetscScalar       *coarse;
   /* NULL, or of which slots coarse has arrays, and where: a half of coefficients, see HJCoefficients; coarse then has zeros around them */
   const HJCoefficients *half;
+  /* NULL, or where the array of each slot begins in coarse: of a pair of components of several unknowns a point */
+  const PetscCount *begin;
   /* Of galerkin_variable(), see hjinterpolation.h: coefficients of the owned coarse points, and of the ghosts around them */
   const HJShell     *coefficient_shell;
   const PetscScalar *coefficient, *coefficient_ghost;
@@ -99,6 +101,7 @@ struct _n_HJGalerkin {
 /* The array of a coarse slot; NULL: it has none */
 static inline PetscScalar *HJGalerkinTo(const HJGalerkin *g, PetscInt slot)
 {
+  if (g->begin) return g->coarse + g->begin[slot];
   if (!g->half) return g->coarse + slot * HJBoxSize(&g->t->coarse.owned);
   return !slot || HJSlotIsUpper(g->half, slot) ? g->coarse + g->half->begin[slot] : NULL;
 }

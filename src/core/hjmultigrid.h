@@ -22,13 +22,6 @@ typedef struct {
   PetscScalar *room;  /* what its making needs */
 } HJNumber;
 
-/* Rows of points: row r has value[e] of point column[e] for e from first[r] on. Arrays lie in the backend's memory */
-typedef struct {
-  PetscInt     n;
-  PetscInt    *first, *column;
-  PetscScalar *value;
-} HJPointRows;
-
 /* Launches that were recorded and can be run again, with the same arguments */
 typedef struct _n_HJGraph            *HJGraph;
 typedef struct _n_HJInterpolationFill HJInterpolationFill; /* hjinterpolation.h */
@@ -84,10 +77,16 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*lines_destroy)(HJLines *);
   PetscErrorCode (*lines_factor)(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
   PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
-  /* Several unknowns a point: each component of y is the rows times that of x, or has it added. NULL: the backend has none of it */
-  PetscErrorCode (*multiply_points)(const HJPointRows *, PetscInt dof, PetscBool add, const PetscScalar *x, PetscScalar *y);
-  /* Whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
-  PetscBool (*restricts_apart)(const HJCoefficients *);
+  /* Whether exact sweeps of an operator, a restriction from its grid and the interpolation added there take arrays that hold more points
+     than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. A restriction NULL: sweeps
+     alone. NULL: none do */
+  PetscBool (*places)(void *, const HJRestriction *);
+  /* Several unknowns a point: interpolate() and its transpose; in set-up, what is kept */
+  PetscErrorCode (*interpolate_points)(const HJTransferProduct *);
+  PetscErrorCode (*interpolate_points_transpose)(const HJTransferProduct *);
+  PetscErrorCode (*keep_points)(const HJTransferKeep *);
+  /* Set-up only: whether a product and a restriction take less time than restrict_residual() without a norm. NULL: they never do */
+  PetscErrorCode (*restricts_apart)(const HJCoefficients *, PetscBool *);
 };
 
 /*

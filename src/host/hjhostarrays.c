@@ -212,6 +212,15 @@ static PetscErrorCode HJArraysScatter_Host(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysMixAt_Host(PetscCount n, const PetscCount *which, PetscScalar p, const PetscScalar *factor,
+                                         const PetscScalar *from, PetscScalar q, const PetscScalar *base, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++)
+    to[which[i]] = (p != 0.0 ? p * factor[i] * from[which[i]] : 0.0) + (q != 0.0 ? q * base[which[i]] : 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_Host(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const size_t bytes = (size_t)HJBoxWidth(part, 0) * size;
@@ -348,6 +357,23 @@ static PetscErrorCode HJArraysHolds_Host(const HJCoefficients *c, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysKnown_Host(const HJCoefficients *c, PetscScalar *mask, PetscBool *any)
+{
+  PetscInt first = 0; /* slot that leads to another point */
+
+  PetscFunctionBegin;
+  while (first < c->nslots && !c->entry[first].slot) first++;
+  *any = PETSC_FALSE;
+  for (PetscCount p = 0; p < c->npoints; p++) {
+    PetscInt s = first;
+
+    while (s < c->nslots && HJCoefficientAt(c, s, p) == 0.0) s++;
+    for (PetscInt l = 0; l < c->dof; l++) mask[p * c->dof + l] = s < c->nslots ? 1.0 : 0.0;
+    if (s == c->nslots) *any = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HJArrayOps HJArraysHost = {
   .backend     = &HJBackendHost,
   .alloc       = HJArraysAlloc_Host,
@@ -362,6 +388,7 @@ const HJArrayOps HJArraysHost = {
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
   .scatter     = HJArraysScatter_Host,
+  .mix_at      = HJArraysMixAt_Host,
   .part        = HJArraysPart_Host,
   .couples     = HJArraysCouples_Host,
   .add         = HJArraysAdd_Host,
@@ -372,4 +399,5 @@ const HJArrayOps HJArraysHost = {
   .spread      = HJArraysSpread_Host,
   .join        = HJArraysJoin_Host,
   .holds       = HJArraysHolds_Host,
+  .known       = HJArraysKnown_Host,
 };

@@ -173,8 +173,8 @@ static void HJGalerkinFoldArrays(const HJGalerkin *g)
   for (int code = 0; code < (int)HJShapeSlots(dim, HJ_BOX); code++) {
     const int    c[3]   = {code % 3 - 1, dim > 1 ? code / 3 % 3 - 1 : 0, dim > 2 ? code / 9 - 1 : 0};
     const int    own[3] = {HJGalerkinFold(coarse, 0, c[0]), HJGalerkinFold(coarse, 1, c[1]), HJGalerkinFold(coarse, 2, c[2])};
-    PetscScalar *from   = g->coarse + HJShapeSlot(dim, HJ_BOX, c[0], c[1], c[2]) * npoints;
-    PetscScalar *to     = g->coarse + HJShapeSlot(dim, HJ_BOX, own[0], own[1], own[2]) * npoints;
+    PetscScalar *from   = HJGalerkinTo(g, HJShapeSlot(dim, HJ_BOX, c[0], c[1], c[2]));
+    PetscScalar *to     = HJGalerkinTo(g, HJShapeSlot(dim, HJ_BOX, own[0], own[1], own[2]));
 
     for (PetscCount p = 0; p < npoints && from != to; p++) {
       to[p] += from[p];

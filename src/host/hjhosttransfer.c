@@ -28,20 +28,6 @@ static void HJTransferAddLine(const HJTransferProduct *p, PetscInt j, PetscInt k
   for (PetscInt i = last; i < hi; i++) sum[i - lo] += w * p->ghost[HJShellIndex(s, i, j, k)];
 }
 
-/* The coarse lines that a fine line lies on or between, in one direction, and the coefficient of each */
-static PetscInt HJTransferParents(const HJTransfer *t, int d, PetscInt fine, PetscInt *coarse, PetscReal *coefficient)
-{
-  const PetscInt  place  = fine + HJTransferShift(t, d);
-  const PetscBool begins = (PetscBool)(fine == HJTransferBeginning(t, d)), hangs = (PetscBool)(fine == HJTransferHanging(t, d));
-  PetscBool       on;
-
-  *coarse      = HJTransferDivide(place, t->factor[d]);
-  on           = (PetscBool)(place == t->factor[d] * *coarse);
-  *coefficient = begins ? t->before[d] : hangs ? t->last[d] : on ? 1.0 : 0.5;
-  if (begins) (*coarse)++;
-  return on || begins || hangs ? 1 : 2;
-}
-
 /* Fine points [lo, hi) of a line from the sums of the coarse ones, the first of which is c0 */
 static void HJTransferSpread(const HJTransfer *t, const PetscScalar *sum, PetscInt c0, const PetscScalar *b, PetscScalar *y, PetscInt lo,
                              PetscInt hi)
@@ -74,7 +60,7 @@ static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, Pe
 {
   const HJTransfer *t = p->transfer;
   const PetscInt    n = HJBoxWidth(&t->fine.owned, 0), shift = HJTransferShift(t, 0);
-  const PetscCount  at = ((PetscCount)k * HJBoxWidth(&t->fine.owned, 1) + j) * n;
+  const PetscCount  at = HJBoxIndex(HJGridLies(&t->fine, p->lies), 0, j, k);
   PetscScalar       sum[HJ_TRANSFER_STRETCH + 2];
   PetscReal         wj, wk;
   PetscInt          cj, ck;
@@ -111,14 +97,6 @@ static void HJTransferGather(PetscInt f, const PetscScalar *sum, const PetscScal
 
     y[c] = (b ? b[c] : HJ_ZERO) + (f == 1 ? s[0] : s[1] + HJ_HALF * (s[0] + s[2]));
   }
-}
-
-/* Coefficient of the fine point that lies off beside a coarse one */
-static PetscReal HJTransferCoefficient(const HJTransfer *t, int d, PetscInt fine, PetscInt off)
-{
-  if (!off) return 1.0;
-  if (fine < t->points.lo[d] || fine >= t->points.hi[d]) return 0.0;
-  return fine == HJTransferBeginning(t, d) ? t->before[d] : fine == HJTransferHanging(t, d) ? t->last[d] : 0.5;
 }
 
 /* The sums of a line, from f0 on, that have another coefficient than one half: those of no point, and of those that hang */

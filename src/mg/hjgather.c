@@ -408,7 +408,7 @@ PetscErrorCode HJMGGatherApply(HJMGGather g, HJMGKind kind, Vec b, Vec x)
   PetscFunctionBegin;
   PetscCall(HJMGGatherDown(g, b, g->b));
   if (g->member && kind == HJ_MG_TRANSPOSED) PetscCall((*g->pc->ops->applytranspose)(g->pc, g->b, g->x));
-  else if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->run)(g->pc, kind, g->b, g->x));
+  else if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->run)(g->pc, kind, PETSC_FALSE, g->b, g->x));
   PetscCall(HJMGGatherUp(g, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

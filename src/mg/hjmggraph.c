@@ -235,34 +235,51 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transposed cycles are seldom asked for, and launched */
-static PetscErrorCode HJMGReplayOrLaunch(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
+/* Vectors like one of those that cycles run on, which may be of the whole grid or of the points inside */
+static PetscErrorCode HJMGMakeCopies(PC_HJMG *mg, Vec like)
 {
-  PC_HJMG   *mg   = (PC_HJMG *)pc->data;
-  HJMGGraph *g    = NULL;
-  PetscBool  done = PETSC_FALSE, seen = PETSC_TRUE;
+  PetscInt n, is;
 
   PetscFunctionBegin;
-  if (kind != HJ_MG_TRANSPOSED && !mg->not_recorded && !hj_recording && !HJMGIsTimed())
-    PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
-  if (!done && g && !seen && HJMGFromZero(kind) && b != mg->copy[0] && HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS) {
-    for (int i = 0; i < 2; i++)
-      if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
-    PetscCall(VecCopy(b, mg->copy[0]));
-    PetscCall(HJMGReplayOrLaunch(pc, kind, mg->copy[0], mg->copy[1], y));
-    PetscCall(VecCopy(mg->copy[1], x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(like, &n));
+  for (int i = 0; i < 2; i++) {
+    if (mg->copy[i]) PetscCall(VecGetLocalSize(mg->copy[i], &is));
+    if (mg->copy[i] && is != n) PetscCall(VecDestroy(&mg->copy[i]));
+    if (!mg->copy[i]) PetscCall(VecDuplicate(like, &mg->copy[i]));
   }
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGLaunch(mg, kind, b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same on vectors that come every time */
+static PetscErrorCode HJMGReplayCopied(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
+{
+  PC_HJMG   *mg = (PC_HJMG *)pc->data;
+  HJMGGraph *g;
+  PetscBool  seen, done;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGMakeCopies(mg, x));
+  PetscCall(VecCopy(b, mg->copy[0]));
+  PetscCall(HJMGReplayRecorded(pc, kind, mg->copy[0], mg->copy[1], y, &g, &seen, &done));
+  if (!done) PetscCall(HJMGLaunch(mg, kind, mg->copy[0], mg->copy[1], y));
+  PetscCall(VecCopy(mg->copy[1], x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Transposed cycles are seldom asked for, and launched */
 PetscErrorCode HJMGReplay(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
+  PC_HJMG        *mg      = (PC_HJMG *)pc->data;
+  const PetscBool records = (PetscBool)(kind != HJ_MG_TRANSPOSED && !mg->not_recorded && !hj_recording && !HJMGIsTimed());
+  const PetscBool small   = (PetscBool)(HJBoxSize(&mg->level[0].op->grid.owned) <= HJ_MG_COPIED_POINTS);
+  HJMGGraph      *g       = NULL;
+  PetscBool       done = PETSC_FALSE, seen = PETSC_TRUE;
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PCHJMG_Cycle, pc, 0, 0, 0));
-  PetscCall(HJMGReplayOrLaunch(pc, kind, b, x, y));
+  if (records) PetscCall(HJMGReplayRecorded(pc, kind, b, x, y, &g, &seen, &done));
+  if (!done && g && !seen && small && HJMGFromZero(kind)) PetscCall(HJMGReplayCopied(pc, kind, b, x, y));
+  else if (!done) PetscCall(HJMGLaunch(mg, kind, b, x, y));
   PetscCall(PetscLogEventEnd(PCHJMG_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Matrices with several unknowns a point: the grids and interpolations are those of one unknown a point, the same for every component, the
-   products and the cycle PETSc's (MatPtAP() with MATMAIJ, PCMG), the smoothers PCHJACOBI's cycles. Where the matrix lies on a GPU, so do
-   the levels of the cycle, and set-up is the CPU's. Decides how far a grid is coarsened, where its levels are, and what is refused.
+   levels stencil matrices, products those of MATHJSTENCIL and MATHJTRANSFER, the cycle PETSc's (PCMG), the smoothers PCHJACOBI's cycles.
+   Where the matrix lies on a GPU, so do the levels. Decides how far a grid is coarsened, where its levels are, and what is refused.
 */
 #include "hjmgsystem.h"
 
@@ -15,12 +15,11 @@ static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
 #define HJ_MG_SYSTEM_PIVOT (100 * PETSC_MACHINE_EPSILON)
 
 typedef struct {
-  DM           da, points; /* the grid, and the same with one unknown a point */
-  Mat          A;          /* of the cycle */
-  Mat          rows;       /* the same as AIJ, for the Galerkin product; A itself where it is that */
-  Mat          P;          /* interpolation from the next coarser grid, for the Galerkin product; NULL on the coarsest */
-  Mat          Q;          /* the same for the cycle; P itself on the CPU */
-  Vec          known;      /* 0 at points that have no part in that, see hjsystemknown.c; NULL: all have */
+  DM           da;
+  Mat          A;     /* MATHJSTENCIL */
+  Mat          rows;  /* the same as AIJ, where several ranks factor it; else NULL */
+  Mat          P;     /* MATHJTRANSFER from the next coarser grid; NULL on the coarsest */
+  Vec          known; /* 0 at points that have no part in that, see hjsystemknown.c; NULL: all have */
   HJCoarsening coarsening;
 } HJMGSystemLevel;
 
@@ -28,9 +27,12 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       device; /* the cycle is done on a GPU, */
-  HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
-  PetscBool       swept;  /* the coarsest grid is */
+  PetscBool       device;    /* the cycle is done on a GPU, */
+  HJMGSystemCycle cycle;     /* there by launches of this library alone; NULL: PCMG's */
+  PetscBool       swept;     /* the coarsest grid is */
+  PetscBool       lifted;    /* it is factored with a larger diagonal */
+  PetscBool       alone;     /* there is no coarser grid, as cycles grew */
+  PetscBool       converted; /* the finest matrix is a copy of the PC's */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -87,16 +89,17 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
-                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU, set-up on the CPU" : "",
-                                   HJACOBI_VERSION_STRING));
+                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", HJACOBI_VERSION_STRING));
   if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
     PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
   else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "transfer: bilinear, for each component; operators: Galerkin%s\n",
-                                   s->level[0].rows != s->level[0].A ? ", for which the matrix is kept a second time as " MATAIJ : ""));
+                                   s->converted ? "; the matrix is kept a second time as " MATHJSTENCIL : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
-                                   s->swept ? "swept, which need not solve it" : "factored"));
+                                   s->swept    ? "swept, which need not solve it"
+                                   : s->lifted ? "factored with a larger diagonal, as it is singular but for rounding"
+                                               : "factored"));
   PetscCall(PCView(s->pc, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,11 +108,10 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 /* What is coupled how on a level; an error where the smoother is none for the matrix */
 static PetscErrorCode HJMGSystemMeasure(PC pc, HJMGSystemLevel *level)
 {
-  char saddle[256], why[256];
+  char saddle[256];
 
   PetscFunctionBegin;
-  PetscCall(HJCoarsenMeasureSystem(level->rows ? level->rows : level->A, level->da, &level->coarsening, saddle, why, sizeof(why)));
-  if (why[0]) PetscCall(HJMGRefuse(pc, why));
+  PetscCall(HJCoarsenMeasureSystem(level->A, level->da, &level->coarsening, saddle, sizeof(saddle)));
   PetscCheck(!saddle[0], PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCHJMG cannot smooth a saddle point: %s; use -pc_type fieldsplit (PCFIELDSPLIT) with hjmg for the fields that have one",
              saddle);
@@ -122,39 +124,20 @@ static VecType HJMGSystemVecType(HJMGSystem s)
   return s->device ? VECCUDA : VECSTANDARD;
 }
 
-/* Collective. Whether a row of an assembled matrix has no entry on the diagonal, not even a zero */
-static PetscErrorCode HJMGSystemLacksDiagonal(Mat A, PetscBool *lacks)
+/* The finest matrix as a stencil matrix: the PC's own, or a copy of its values */
+static PetscErrorCode HJMGSystemRead(PC pc, HJMGSystem s)
 {
-  PetscMPIInt any = 0;
-  PetscInt    begin, end;
+  HJMGSystemLevel *level = &s->level[0];
+  char             why[256];
 
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &begin, &end));
-  for (PetscInt row = begin; row < end && !any; row++) {
-    const PetscInt *columns;
-    PetscInt        n, i = 0;
-
-    PetscCall(MatGetRow(A, row, &n, &columns, NULL));
-    while (i < n && columns[i] != row) i++;
-    any = i == n;
-    PetscCall(MatRestoreRow(A, row, &n, &columns, NULL));
+  if (!s->converted && !level->A) {
+    PetscCall(PetscObjectReference((PetscObject)pc->pmat));
+    level->A = pc->pmat;
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  *lacks = (PetscBool)any;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The matrix of the cycle from the rows of a level: on a GPU as a stencil there */
-static PetscErrorCode HJMGSystemMakeMatrix(HJMGSystem s, HJMGSystemLevel *level)
-{
-  PetscFunctionBegin;
-  if (s->device) {
-    PetscCall(MatSetDM(level->rows, level->da));
-    PetscCall(MatConvert(level->rows, MATHJSTENCIL, level->A ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &level->A));
-  } else if (!level->A) {
-    PetscCall(PetscObjectReference((PetscObject)level->rows));
-    level->A = level->rows;
-  }
+  if (!s->converted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatReadAIJ(pc->pmat, level->da, &level->A, why, sizeof(why)));
+  if (!level->A) PetscCall(HJMGRefuse(pc, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,7 +149,7 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   HJCut            cut[3];
   const PetscInt  *widths[3];
   DMDAStencilType  type;
-  PetscBool        aij, stencil, lacks = PETSC_FALSE;
+  PetscBool        stencil;
 
   PetscFunctionBegin;
   PetscCall(HJGridGetCuts(da, cut));
@@ -176,30 +159,13 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
     nranks[d] = cut[d].nranks;
     widths[d] = cut[d].widths;
   }
-  for (int points = 0; points < 2; points++) {
-    DM *to = points ? &level->points : &level->da;
-
-    PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, to));
-    if (points) PetscCall(DMDASetDof(*to, 1));
-    PetscCall(HJMGSetUpDM(da, points ? VECSTANDARD : HJMGSystemVecType(s), *to));
-  }
-  /* Of the types that are based on these, as MATAIJPERM and MATAIJSELL, PETSc has no product with MATMAIJ */
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCall(PetscObjectReference((PetscObject)pc->pmat));
-  level->A = pc->pmat;
+  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, &level->da));
+  PetscCall(HJMGSetUpDM(da, HJMGSystemVecType(s), level->da));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
+  s->converted = (PetscBool)!stencil;
+  PetscCall(HJMGSystemRead(pc, s));
   PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
-  if (aij) PetscCall(HJMGSystemLacksDiagonal(pc->pmat, &lacks));
-  if (!aij || lacks) PetscCall(HJCopyRows(pc->pmat, PETSC_TRUE, &level->rows)); /* a factorisation asks for diagonals */
-  else {
-    PetscCall(PetscObjectReference((PetscObject)level->A));
-    level->rows = level->A;
-  }
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
-  if (s->device && !stencil) { /* a GPU's CSR, which the stencil is faster than */
-    PetscCall(MatDestroy(&level->A));
-    PetscCall(HJMGSystemMakeMatrix(s, level));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,6 +176,11 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   HJCut    cut[3];
 
   PetscFunctionBegin;
+  *wants = PETSC_FALSE;
+  if (s->alone) {
+    PetscCall(PetscStrncpy(s->stop, "cycles with coarser grids grow", sizeof(s->stop)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (mg->max_levels != PETSC_DECIDE) {
     *wants = (PetscBool)(s->nlevels < mg->max_levels);
     PetscCall(PetscStrncpy(s->stop, "as many levels as asked for", sizeof(s->stop)));
@@ -224,31 +195,17 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The interpolation of all components of a level from the next coarser one */
-static PetscErrorCode HJMGSystemInterpolate(HJMGSystem s, HJMGSystemLevel *fine, DM coarse, char why[], size_t len)
+/* The interpolation of all components of a level from the next coarser one, but at known points */
+static PetscErrorCode HJMGSystemInterpolate(HJMGSystemLevel *fine, DM coarse, char why[], size_t len)
 {
   HJTransfer transfer;
-  PetscInt   dof;
-  Mat        Q, P;
 
   PetscFunctionBegin;
-  PetscCall(HJTransferSet(coarse, fine->points, &fine->coarsening, &transfer, why, len));
+  PetscCall(HJTransferSet(coarse, fine->da, &fine->coarsening, &transfer, why, len));
   if (why[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMDAGetDof(fine->da, &dof));
-  PetscCall(HJMatCreateTransfer(coarse, fine->points, &transfer, &Q));
-  PetscCall(MatConvert(Q, MATAIJ, MAT_INITIAL_MATRIX, &P));
-  PetscCall(HJMGFindKnownPoints(fine->rows, dof, &fine->known));
-  if (fine->known) PetscCall(HJMGLeaveKnownPoints(P, fine->known));
-  PetscCall(MatCreateMAIJ(P, dof, &fine->P));
-  if (s->device) {
-    PetscCall(MatConvert(fine->P, MATAIJ, MAT_INITIAL_MATRIX, &fine->Q));
-    PetscCall(MatConvert(fine->Q, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &fine->Q));
-  } else {
-    PetscCall(PetscObjectReference((PetscObject)fine->P));
-    fine->Q = fine->P;
-  }
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
+  PetscCall(HJMatCreateTransfer(coarse, fine->da, &transfer, &fine->P));
+  PetscCall(HJMGFindKnownPoints(fine->A, &fine->known));
+  if (fine->known) PetscCall(HJMatTransferLeave(fine->P, fine->known));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,24 +217,20 @@ static PetscErrorCode HJMGSystemMakeLevel(PC pc, HJMGSystem s, PetscBool *made)
   *made = PETSC_FALSE;
   PetscCall(HJCoarsenDM(fine->da, &fine->coarsening, &coarse->da, s->stop, sizeof(s->stop)));
   if (!coarse->da) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJCoarsenDM(fine->points, &fine->coarsening, &coarse->points, s->stop, sizeof(s->stop)));
   PetscCall(HJMGSetUpDM(fine->da, HJMGSystemVecType(s), coarse->da));
-  PetscCall(HJMGSetUpDM(fine->points, VECSTANDARD, coarse->points));
-  PetscCall(HJMGSystemInterpolate(s, fine, coarse->points, s->stop, sizeof(s->stop)));
+  PetscCall(HJMGSystemInterpolate(fine, coarse->da, s->stop, sizeof(s->stop)));
   if (!fine->P) {
     PetscCall(DMDestroy(&coarse->da));
-    PetscCall(DMDestroy(&coarse->points));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatPtAP(fine->rows, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->rows));
-  PetscCall(HJMGSystemMakeMatrix(s, coarse));
+  PetscCall(MatPtAP(fine->A, fine->P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &coarse->A));
   s->nlevels++;
   PetscCall(HJMGSystemMeasure(pc, coarse));
   *made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One exact cycle of PCHJACOBI, whose options have the prefix of the levels */
+/* One exact cycle of PCHJACOBI, whose options have the prefix of the levels. Where k = 0 nobody asked for one: it takes what is safe */
 static PetscErrorCode HJMGSystemSetSmoother(HJMGSystem s, const HJMGSystemLevel *level, PetscInt k, KSP ksp)
 {
   PC pc;
@@ -289,7 +242,7 @@ static PetscErrorCode HJMGSystemSetSmoother(HJMGSystem s, const HJMGSystemLevel 
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetBackend(pc, s->device ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
-  PetscCall(PCHJacobiSetK(pc, k));
+  if (k) PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCSetDM(pc, level->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,10 +292,19 @@ static PetscErrorCode HJMGSystemScalePivots(HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Subiterations of a level */
+/* PCREDUNDANT takes rows apart, and asks for AIJ */
+static PetscErrorCode HJMGSystemCopyRows(HJMGSystem s, HJMGSystemLevel *level)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(level->A, MATAIJ, level->rows ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &level->rows));
+  PetscCall(MatSetVecType(level->rows, HJMGSystemVecType(s)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Subiterations of a level that were asked for, or 0 */
 static PetscInt HJMGSystemK(const PC_HJMG *mg, PetscInt l)
 {
-  return mg->nk ? mg->k[PetscMin(l, mg->nk - 1)] : HJ_MG_K;
+  return mg->nk ? mg->k[PetscMin(l, mg->nk - 1)] : 0;
 }
 
 /* PCMG numbers its levels from the coarsest on */
@@ -367,23 +329,26 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
   s->swept = (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS || n > HJ_MG_SYSTEM_FACTOR);
   for (PetscInt l = 0; l < s->nlevels; l++) {
-    const HJMGSystemLevel *level  = &s->level[l];
-    const PetscInt         at     = s->nlevels - 1 - l;
-    const PetscBool        factor = (PetscBool)(!at && !s->swept);
-    const Mat              A      = factor && (!l || size > 1) ? level->rows : level->A; /* a GPU has an inverse on one rank */
-    KSP                    ksp;
+    HJMGSystemLevel *level  = &s->level[l];
+    const PetscInt   at     = s->nlevels - 1 - l;
+    const PetscBool  factor = (PetscBool)(!at && !s->swept);
+    Mat              A      = level->A;
+    KSP              ksp;
 
     PetscCall(PCMGGetSmoother(s->pc, at, &ksp));
-    if (factor && s->device) PetscCall(MatSetVecType(A, HJMGSystemVecType(s)));
+    if (factor && size > 1) {
+      PetscCall(HJMGSystemCopyRows(s, level));
+      A = level->rows;
+    }
     PetscCall(KSPSetOperators(ksp, A, A));
     if (factor) PetscCall(HJMGSystemSetFactor(ksp));
     else PetscCall(HJMGSystemSetSmoother(s, level, at ? HJMGSystemK(mg, l) : HJ_MG_SYSTEM_SWEEPS, ksp));
-    if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->Q));
+    if (at) PetscCall(PCMGSetInterpolation(s->pc, at, level->P));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
+static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
 {
   PC_HJMG            *mg   = (PC_HJMG *)pc->data;
   PetscBool           made = PETSC_TRUE, wants;
@@ -397,6 +362,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(PetscNew(&mg->system));
+  mg->system->alone  = alone;
   mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
   while (made) {
@@ -408,31 +374,24 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values of the same pattern in the matrices that are there; *kept is false where they lead to other grids */
+/* New values in the matrices that are there; *kept is false where they lead to other grids */
 static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
-  const PetscBool copied = (PetscBool)(s->level[0].rows != s->level[0].A);
-  PetscBool       own    = PETSC_TRUE;
-
   PetscFunctionBegin;
-  if (copied) PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &own));
-  *kept = own;
-  if (!own) PetscFunctionReturn(PETSC_SUCCESS); /* BAIJ's rows are copied anew */
-  if (copied) PetscCall(MatConvert(s->level[0].A, MATAIJ, MAT_REUSE_MATRIX, &s->level[0].rows));
+  *kept = PETSC_TRUE;
+  PetscCall(HJMGSystemRead(pc, s));
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
     HJGrid             grid;
     Vec                known;
 
-    if (level > s->level) {
-      PetscCall(MatPtAP(level[-1].rows, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->rows));
-      PetscCall(HJMGSystemMakeMatrix(s, level));
-    }
+    if (level > s->level) PetscCall(MatPtAP(level[-1].A, level[-1].P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &level->A));
     PetscCall(HJGridCreate(level->da, &grid));
     PetscCall(HJMGSystemMeasure(pc, level));
+    if (level->rows) PetscCall(HJMGSystemCopyRows(s, level));
     *kept = (PetscBool)(!level->P || HJCoarsenSame(&grid, &old, &level->coarsening));
     if (*kept && level->P) {
-      PetscCall(HJMGFindKnownPoints(level->rows, grid.dof, &known));
+      PetscCall(HJMGFindKnownPoints(level->A, &known));
       PetscCall(HJMGKnownPointsAreSame(known, level->known, kept));
       PetscCall(VecDestroy(&known));
     }
@@ -451,12 +410,10 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
   PetscCall(PCDestroy(&s->pc));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
     PetscCall(DMDestroy(&level->da));
-    PetscCall(DMDestroy(&level->points));
     PetscCall(MatDestroy(&level->A));
     PetscCall(MatDestroy(&level->rows));
     PetscCall(VecDestroy(&level->known));
     PetscCall(MatDestroy(&level->P));
-    PetscCall(MatDestroy(&level->Q));
   }
   PetscCall(PetscFree(mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -486,7 +443,6 @@ static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
   const HJBackendOps *ops;
   const char         *why;
   PetscMPIInt         size;
-  PetscInt            dof;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
@@ -494,14 +450,67 @@ static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
   if (!s->cycle) {
     for (PetscInt l = 0; l < s->nlevels; l++) {
       A[l] = s->level[l].A;
-      P[l] = NULL;
-      if (s->level[l].P) PetscCall(MatMAIJGetAIJ(s->level[l].P, &P[l]));
+      P[l] = s->level[l].P;
     }
-    PetscCall(DMDAGetDof(s->level[0].da, &dof));
     PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
-    PetscCall(HJMGSystemCycleCreate(ops, s->pc, dof, s->nlevels, A, P, &s->cycle));
+    PetscCall(HJMGSystemCycleCreate(ops, s->pc, s->nlevels, A, P, &s->cycle));
   }
   if (s->cycle) PetscCall(HJMGSystemCycleRenew(s->cycle, (PetscBool)(mg->graph && !pc->failedreason)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves the last grid by its factors, which are lifted where the matrix is singular but for rounding */
+static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
+{
+  KSP       ksp;
+  Mat       A;
+  PetscBool good;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPSetOperators(ksp, A, A)); /* in place of one that was lifted */
+  PetscCall(PCSetOperators(s->pc, s->level[0].A, s->level[0].A));
+  PetscCall(HJMGSystemScalePivots(s));
+  PetscCall(PCSetUp(s->pc));
+  s->lifted = PETSC_FALSE;
+  if (s->swept || s->pc->failedreason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFactorsAreGood(ksp, &good));
+  if (good) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The last grid is singular but for rounding: it is factored with a larger diagonal\n"));
+  PetscCall(HJMGLiftFactors(ksp));
+  s->lifted = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place */
+static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
+{
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscInt       n;
+  PetscBool      set, spd;
+
+  PetscFunctionBegin;
+  *unsafe = PETSC_FALSE;
+  PetscCall(MatIsSPDKnown(pc->pmat, &set, &spd));
+  if (s->nlevels == 1 || s->pc->failedreason || (set && spd)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
+  if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(pc->pmat, &n, NULL));
+  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR && mg->coarse != PC_HJMG_COARSE_SOLVE_SWEEPS);
+  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
+                      *unsafe ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemMakeAnew(PC pc, DM da, PetscBool alone)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSystemDestroy(pc));
+  PetscCall(HJMGDestroyGrids(mg));
+  PetscCall(HJMGSystemCreate(pc, da, alone));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +519,7 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   PC_HJMG      *mg = (PC_HJMG *)pc->data;
   DM            dm, da;
   HJMatrixState now;
-  PetscBool     kept = PETSC_FALSE;
+  PetscBool     kept = PETSC_FALSE, unsafe;
 
   PetscFunctionBegin;
   PetscCall(HJMGSystemFindGrid(pc, &da));
@@ -521,18 +530,17 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   }
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
-  if (mg->system && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
+  if (mg->system && !mg->system->alone && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
     PetscCall(HJMGSystemRefresh(pc, mg->system, &kept));
-  if (!kept) {
-    PetscCall(HJMGSystemDestroy(pc));
-    PetscCall(HJMGDestroyGrids(mg));
-    PetscCall(HJMGSystemCreate(pc, da));
+  if (!kept) PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_FALSE));
+  PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
+  PetscCall(HJMGSystemIsUnsafe(pc, mg->system, &unsafe));
+  if (unsafe) {
+    PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_TRUE));
+    PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
   }
   mg->system->read = now;
   mg->changed      = HJ_MG_CHANGED_NOTHING;
-  PetscCall(PCSetOperators(mg->system->pc, mg->system->level[0].A, mg->system->level[0].A));
-  PetscCall(HJMGSystemScalePivots(mg->system));
-  PetscCall(PCSetUp(mg->system->pc));
   pc->failedreason = mg->system->pc->failedreason;
   PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);

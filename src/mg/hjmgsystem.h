@@ -7,9 +7,8 @@
 
 typedef struct _n_HJMGSystemCycle *HJMGSystemCycle;
 
-/* Of a PCMG that is set up, finest level first: matrices, and interpolations of points, sequential AIJ, but for the coarsest. NULL: PCMG's
-   own cycle is to be done */
-PETSC_INTERN PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *, PC mg, PetscInt dof, PetscInt nlevels, const Mat A[], const Mat P[],
+/* Of a PCMG that is set up, finest level first: matrices, and interpolations, but for the coarsest. NULL: PCMG's own cycle is to be done */
+PETSC_INTERN PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *, PC mg, PetscInt nlevels, const Mat A[], const Mat P[],
                                                   HJMGSystemCycle *);
 /* Arrays that cycles read are others from now on; record: cycles are recorded, where that can be */
 PETSC_INTERN PetscErrorCode HJMGSystemCycleRenew(HJMGSystemCycle, PetscBool record);

@@ -7,15 +7,14 @@
 #include "hjmgsystem.h"
 
 typedef struct {
-  PC          smoother; /* PCHJACOBI; of the coarsest grid its solver */
-  Mat         A;
-  Vec         b, x, r;
-  HJPointRows P, R; /* to this grid from the next coarser one, and back */
+  PC  smoother; /* PCHJACOBI; of the coarsest grid its solver */
+  Mat A, P;     /* P: to this grid from the next coarser one; NULL on the coarsest */
+  Vec b, x, r;
 } HJMGCycleLevel;
 
 struct _n_HJMGSystemCycle {
   const HJArrayOps *ops;
-  PetscInt          dof, nlevels; /* finest first */
+  PetscInt          nlevels; /* finest first */
   HJMGCycleLevel    level[HJ_MG_MAX_LEVELS];
   HJGraph           graph;
   PetscInt          applied; /* since the graph was made, or forgotten */
@@ -26,39 +25,6 @@ struct _n_HJMGSystemCycle {
 const char *HJMGSystemCycleNotRecorded(const HJMGSystemCycle c)
 {
   return c->not_recorded;
-}
-
-/* Rows of a sequential AIJ matrix of points, into the memory of ops */
-static PetscErrorCode HJPointRowsCreate(const HJArrayOps *ops, Mat P, HJPointRows *rows)
-{
-  const PetscInt    *first, *column;
-  const PetscScalar *value;
-  PetscInt           n;
-  PetscBool          done;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &n, &first, &column, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "An interpolation gives no rows");
-  PetscCall(MatSeqAIJGetArrayRead(P, &value));
-  rows->n = n;
-  PetscCall(ops->alloc((n + 1) * sizeof(*first), &rows->first));
-  PetscCall(ops->alloc(first[n] * sizeof(*column), &rows->column));
-  PetscCall(ops->alloc(first[n] * sizeof(*value), &rows->value));
-  PetscCall(ops->copy(rows->first, first, (n + 1) * sizeof(*first)));
-  PetscCall(ops->copy(rows->column, column, first[n] * sizeof(*column)));
-  PetscCall(ops->copy(rows->value, value, first[n] * sizeof(*value)));
-  PetscCall(MatSeqAIJRestoreArrayRead(P, &value));
-  PetscCall(MatRestoreRowIJ(P, 0, PETSC_FALSE, PETSC_FALSE, &n, &first, &column, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJPointRowsDestroy(const HJArrayOps *ops, HJPointRows *rows)
-{
-  PetscFunctionBegin;
-  if (rows->first) PetscCall(ops->free(&rows->first));
-  if (rows->column) PetscCall(ops->free(&rows->column));
-  if (rows->value) PetscCall(ops->free(&rows->value));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether a level of PCMG is smoothed by one cycle of PCHJACOBI alone, whatever options have made of it */
@@ -101,25 +67,20 @@ static PetscErrorCode HJMGSystemSuitsCycle(PC mg, PetscInt nlevels, PetscBool *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGCycleLevelCreate(const HJArrayOps *ops, Mat A, Mat P, HJMGCycleLevel *level)
+static PetscErrorCode HJMGCycleLevelCreate(Mat A, Mat P, HJMGCycleLevel *level)
 {
-  Mat R;
-
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)A));
   level->A = A;
   PetscCall(MatCreateVecs(A, &level->x, &level->b));
   if (!P) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDuplicate(level->b, &level->r));
-  PetscCall(MatTranspose(P, MAT_INITIAL_MATRIX, &R));
-  PetscCall(HJPointRowsCreate(ops, P, &level->P));
-  PetscCall(HJPointRowsCreate(ops, R, &level->R));
-  PetscCall(MatDestroy(&R));
+  PetscCall(PetscObjectReference((PetscObject)P));
+  level->P = P;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *ops, PC mg, PetscInt dof, PetscInt nlevels, const Mat A[], const Mat P[],
-                                     HJMGSystemCycle *cycle)
+PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *ops, PC mg, PetscInt nlevels, const Mat A[], const Mat P[], HJMGSystemCycle *cycle)
 {
   HJMGSystemCycle c;
   PetscBool       suits;
@@ -127,16 +88,15 @@ PetscErrorCode HJMGSystemCycleCreate(const HJBackendOps *ops, PC mg, PetscInt do
   PetscFunctionBegin;
   *cycle = NULL;
   PetscCall(HJMGSystemSuitsCycle(mg, nlevels, &suits));
-  if (!suits || !ops->multigrid->multiply_points) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!suits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *cycle     = c;
   c->ops     = HJArraysIn(ops->mtype);
-  c->dof     = dof;
   c->nlevels = nlevels;
   for (PetscInt l = 0; l < nlevels; l++) {
     KSP ksp;
 
-    PetscCall(HJMGCycleLevelCreate(c->ops, A[l], l < nlevels - 1 ? P[l] : NULL, &c->level[l]));
+    PetscCall(HJMGCycleLevelCreate(A[l], l < nlevels - 1 ? P[l] : NULL, &c->level[l]));
     PetscCall(PCMGGetSmoother(mg, nlevels - 1 - l, &ksp));
     PetscCall(KSPGetPC(ksp, &c->level[l].smoother));
     PetscCall(PetscObjectReference((PetscObject)c->level[l].smoother));
@@ -212,25 +172,9 @@ PetscErrorCode HJMGSystemCycleDestroy(HJMGSystemCycle *cycle)
     PetscCall(VecDestroy(&level->b));
     PetscCall(VecDestroy(&level->x));
     PetscCall(VecDestroy(&level->r));
-    PetscCall(HJPointRowsDestroy(c->ops, &level->P));
-    PetscCall(HJPointRowsDestroy(c->ops, &level->R));
+    PetscCall(MatDestroy(&level->P));
   }
   PetscCall(PetscFree(*cycle));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = rows x, or added to y */
-static PetscErrorCode HJMGCycleTransfer(const HJMGSystemCycle c, const HJPointRows *rows, PetscBool add, Vec x, Vec y)
-{
-  const HJBackendOps *ops = c->ops->backend;
-  HJVecArray          xa, ya;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
-  PetscCall(HJVecOpen(ops, NULL, add ? HJ_READ_WRITE : HJ_WRITE, y, NULL, &ya));
-  PetscCall(ops->multigrid->multiply_points(rows, c->dof, add, xa.used, ya.used));
-  PetscCall(HJVecClose(&ya));
-  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,14 +190,14 @@ static PetscErrorCode HJMGCycleLaunch(void *ctx)
     PetscCall(PCApply(level->smoother, level->b, level->x));
     if (l == c->nlevels - 1) break;
     PetscCall(MatResidual(level->A, level->b, level->x, level->r));
-    PetscCall(HJMGCycleTransfer(c, &level->R, PETSC_FALSE, level->r, level[1].b));
+    PetscCall(MatMultTranspose(level->P, level->r, level[1].b));
   }
   for (PetscInt l = c->nlevels - 2; l >= 0; l--) {
     const HJMGCycleLevel       *level = &c->level[l];
     PetscInt                    its;
     PCRichardsonConvergedReason reason;
 
-    PetscCall(HJMGCycleTransfer(c, &level->P, PETSC_TRUE, level[1].x, level->x));
+    PetscCall(MatMultAdd(level->P, level[1].x, level->x, level->x));
     PetscCall(PCApplyRichardson(level->smoother, level->b, level->x, level->r, 0, 0, 0, 1, PETSC_FALSE, &its, &reason));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

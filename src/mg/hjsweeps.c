@@ -77,6 +77,10 @@ static const HJMGSweeps HJMGTable[3][HJ_MG_NOPERATORS][2][3] = {
 #undef K
 /* clang-format on */
 
+/* More subiterations are measured, and what they may then make larger, see HJMGCalmSweeps() */
+#define HJ_MG_K_FEW  8
+#define HJ_MG_GROWTH 10
+
 /* Whether coefficients jump at most points of the finest grid, or of the next one; a PC on fewer ranks has heard of it */
 static PetscBool HJMGFinestIsRough(const PC_HJMG *mg)
 {
@@ -195,42 +199,47 @@ static PetscErrorCode HJMGNormOfDiagonal(Mat A, Vec x, Vec work, PetscReal *norm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many times larger these sweeps make an error of which each eigenvector has a share, by the norm in which those of a matrix without
-   negative eigenvalues make none larger. b is 0; x and work are overwritten */
-static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, Vec b, Vec x, Vec work, PetscReal *growth)
+/* How many times larger these sweeps make an error of which each eigenvector has a share: by the norm in which those of a matrix without
+   negative eigenvalues make none larger, and by the norm that a left Krylov method goes by. b is 0; x and work are overwritten */
+static PetscErrorCode HJMGSweepsGrowth(HJMGLevel *level, const HJMGSweeps *s, Vec b, Vec x, Vec work, PetscReal growth[2])
 {
   HJWeights w = {0};
-  PetscReal before, after;
+  PetscReal before[2], after[2];
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpSmoother(level, s, &w));
   PetscCall(HJMGFillRough(level->op->ops, x));
-  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &before));
+  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &before[0]));
+  PetscCall(VecNorm(x, NORM_2, &before[1]));
   PetscCall(HJOperatorRun(level->op, &w, &(HJRun){.its = 1, .b = b, .x = x}));
-  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &after));
-  *growth = after / before;
+  PetscCall(HJMGNormOfDiagonal(level->A, x, work, &after[0]));
+  PetscCall(VecNorm(x, NORM_2, &after[1]));
+  for (int i = 0; i < 2; i++) growth[i] = after[i] / before[i];
   PetscCall(HJWeightsReset(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    The correction for negative eigenvalues, which the finest matrix may have where its diagonal does not dominate: the higher the degree of
-   a polynomial, the more it grows there. A cycle that grows by the digits of a number hides from a left Krylov method what it should solve
+   a polynomial, the more it grows there. And for diagonals that differ so much, on grids that are stretched to many decades, that errors
+   which are small where the diagonal is large are large where they are carried: with many sweeps 1e7 times. A cycle that grows by the
+   digits of a number hides from a left Krylov method what it should solve
 */
 static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSweeps s[2])
 {
-  PetscReal growth = PETSC_INFINITY;
-  Vec       b, x, work;
+  const PetscInt few       = mg->definite ? HJ_MG_K_FEW : 1;
+  PetscReal      growth[2] = {0.0, 0.0};
+  Vec            b, x, work;
 
   PetscFunctionBegin;
-  if (mg->definite || mg->nk) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->nk || PetscMax(s[0].k, s[1].k) <= few) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(level->A, &x, &b));
   PetscCall(VecDuplicate(x, &work));
   PetscCall(VecSet(b, 0.0));
   for (int r = 0; r < 2; r++) {
-    while (s[r].k > 1) {
-      PetscCall(HJMGSweepsGrowth(level, &s[r], b, x, work, &growth));
-      if (growth <= 1.0) break;
+    while (s[r].k > few) {
+      PetscCall(HJMGSweepsGrowth(level, &s[r], b, x, work, growth));
+      if ((mg->definite || growth[0] <= 1.0) && growth[1] <= HJ_MG_GROWTH) break;
       s[r] = (HJMGSweeps){s[r].k / 2, 0, NULL};
     }
   }

@@ -4,6 +4,7 @@
    after point relaxation. Coarse points are those of even number, or, as the ends of a direction ask, of odd number.
 */
 #include "hjcoarsen.h"
+#include "hjpairs.h"
 #include "stencil/hjstencil.h"
 
 /* Coefficients of hanging points are rounded, so that they do not depend on the order in which ranks add up */
@@ -160,21 +161,40 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The components' last points that hang have one coefficient, their mean, as they have one interpolation */
-PetscErrorCode HJCoarsenMeasureSystem(Mat A, DM da, HJCoarsening *c, char saddle[], char reason[], size_t len)
+/* The first row of a component that is coupled to other points and has no diagonal; empty: there is none */
+static PetscErrorCode HJCoarsenFindSaddle(Mat A, DM da, const HJGrid *grid, const HJPairs *pairs, char saddle[], size_t len)
 {
-  HJGrid       grid;
-  HJMeasure   *m;
-  HJCoarsening one;
-  PetscInt     coupled = 0;
+  PetscBool   all;
+  PetscMPIInt zero;
+
+  PetscFunctionBegin;
+  PetscCall(pairs->ops->nonzero(pairs->one.npoints, pairs->one.value, &all));
+  zero = !all;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &zero, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (zero) PetscCall(HJStencilFindSaddle(A, da, grid, saddle, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The components' last points that hang have one coefficient, their mean, as they have one interpolation */
+PetscErrorCode HJCoarsenMeasureSystem(Mat A, DM da, HJCoarsening *c, char saddle[], size_t len)
+{
+  HJGrid                grid;
+  HJCoarsening          one;
+  PetscInt              coupled = 0;
+  const HJArrayOps     *ops;
+  const HJCoefficients *a;
+  HJPairs               pairs;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
+  saddle[0] = 0;
   PetscCall(HJGridCreate(da, &grid));
-  PetscCall(PetscMalloc1(grid.dof, &m));
-  PetscCall(HJStencilMeasureSystem(A, da, &grid, m, saddle, reason, len));
-  for (PetscInt l = 0; l < grid.dof && !reason[0]; l++) {
-    PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)A), &grid, &m[l], &one));
+  PetscCall(HJCoefficientsHome(A, &ops, &a));
+  PetscCall(HJPairsOpen(ops, a, &pairs));
+  for (PetscInt l = 0; l < grid.dof; l++) {
+    PetscCall(HJPairsGet(&pairs, &grid, l, l));
+    if (!saddle[0]) PetscCall(HJCoarsenFindSaddle(A, da, &grid, &pairs, saddle, len));
+    PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)A), ops->backend, &grid, &pairs.one, &one));
     c->others = PetscMax(c->others, one.others);
     if (one.others == 0.0) continue;
     coupled++;
@@ -183,9 +203,9 @@ PetscErrorCode HJCoarsenMeasureSystem(Mat A, DM da, HJCoarsening *c, char saddle
       c->last[d] += one.last[d];
     }
   }
+  PetscCall(HJPairsClose(&pairs));
   for (int d = 0; d < 3; d++) c->last[d] = PetscFloorReal(c->last[d] / PetscMax(coupled, 1) * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
   HJCoarsenChoose(&grid, c);
-  PetscCall(PetscFree(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,9 +39,9 @@ static inline PetscBool HJCoarsenHangs(const HJGrid *grid, const HJCoarsening *c
 PETSC_INTERN PetscErrorCode HJCoarsenMeasure(MPI_Comm, const HJBackendOps *, const HJGrid *, const HJCoefficients *, HJCoarsening *);
 /* The same from what this rank measured */
 PETSC_INTERN PetscErrorCode HJCoarsenTake(MPI_Comm, const HJGrid *, const HJMeasure *, HJCoarsening *);
-/* Collective. Of a matrix with several unknowns a point, AIJ or BAIJ on da: a direction is as strong as in the component that is coupled
-   least in it, but for those that are coupled to no neighbour. saddle and reason as in HJStencilMeasureSystem() */
-PETSC_INTERN PetscErrorCode HJCoarsenMeasureSystem(Mat, DM da, HJCoarsening *, char saddle[], char reason[], size_t len);
+/* Collective. Of a stencil matrix with several unknowns a point: a direction is as strong as in the component that is coupled least in it,
+   but for those that are coupled to no neighbour. saddle as in HJStencilFindSaddle() */
+PETSC_INTERN PetscErrorCode HJCoarsenMeasureSystem(Mat, DM da, HJCoarsening *, char saddle[], size_t len);
 /* Whether two of them lead to the same grid and interpolation */
 PETSC_INTERN PetscBool HJCoarsenSame(const HJGrid *, const HJCoarsening *, const HJCoarsening *);
 /* Whether a direction that has points to spare is not halved */

@@ -4,6 +4,7 @@
 */
 #include "hjgalerkins.h"
 #include "hjoperator.h"
+#include "hjpairs.h"
 #include "core/hjinterpolation.h"
 
 /* Fine points beyond the rank that are needed on any side, on any rank */
@@ -23,6 +24,7 @@ static PetscErrorCode HJGalerkinsDepth(MPI_Comm comm, const HJShell *s, PetscInt
 PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJExchange exchange, HJGalerkins **out)
 {
   HJGalerkins *op;
+  HJGrid       grid  = t->fine;
   PetscInt     depth = 0;
 
   PetscFunctionBegin;
@@ -33,10 +35,11 @@ PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *t, HJExchange exchan
   HJGalerkinShellSet(t, &op->shell);
   PetscCall(HJGalerkinsDepth(op->comm, &op->shell, &depth));
   if (!depth) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJShellCreateHalo(fine, &t->fine, depth, &op->shell, (HJExchange){&HJHaloPetscSF, 0}, &op->halo[0]));
+  grid.dof = 1; /* arrays have one number a point */
+  PetscCall(HJShellCreateHalo(fine, &grid, depth, &op->shell, (HJExchange){&HJHaloPetscSF, 0}, &op->halo[0]));
   op->halo[1] = op->halo[0];
   if (exchange.ops == &HJHaloPetscSF) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJShellCreateHalo(fine, &t->fine, depth, &op->shell, exchange, &op->halo[1]));
+  PetscCall(HJShellCreateHalo(fine, &grid, depth, &op->shell, exchange, &op->halo[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,6 +109,27 @@ PetscErrorCode HJGalerkinsArrays(HJGalerkins *op, const HJArrayOps *ops, const H
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, ops, a, &g.ghost));
   PetscCall(ops->backend->multigrid->galerkin(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJGalerkinsSystem(HJGalerkins *op, const HJArrayOps *ops, const HJCoefficients *a, HJCoefficients *coarse)
+{
+  PetscCount begin[HJ_MAX_SLOTS];
+  HJPairs    pairs;
+  HJGalerkin g = {.t = &op->transfer, .shell = &op->shell, .fine = &pairs.one, .coarse = coarse->value, .begin = begin};
+
+  PetscFunctionBegin;
+  PetscCall(HJPairsOpen(ops, a, &pairs));
+  for (PetscInt pair = 0; pair < a->dof * a->dof; pair++) {
+    const PetscInt row = pair / a->dof, column = pair % a->dof;
+
+    if (!HJPairsHave(a, row, column)) continue;
+    for (PetscInt o = 0; o < HJCoefficientsOffsets(coarse); o++) begin[o] = HJSlotBegin(coarse, HJSlotOfEntry(coarse, o, row, column));
+    PetscCall(HJPairsGet(&pairs, &op->transfer.fine, row, column));
+    PetscCall(HJGalerkinsGetGhosts(op, ops, &pairs.one, &g.ghost));
+    PetscCall(ops->backend->multigrid->galerkin(&g));
+  }
+  PetscCall(HJPairsClose(&pairs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

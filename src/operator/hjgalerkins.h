@@ -42,6 +42,8 @@ PETSC_INTERN PetscErrorCode HJGalerkinsCreate(DM fine, const HJTransfer *, HJExc
 PETSC_INTERN PetscErrorCode HJGalerkinsDestroy(HJGalerkins **);
 /* Collective. Coefficients and coarse arrays, of all slots of a box, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJGalerkinsArrays(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, HJCoefficients *coarse);
+/* The same of several unknowns a point, pair by pair of components: coarse has arrays of all slots of a box of the pairs that there are */
+PETSC_INTERN PetscErrorCode HJGalerkinsSystem(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, HJCoefficients *coarse);
 /* The same with coefficients of their own at every point, which the transfers have in that memory */
 PETSC_INTERN PetscErrorCode HJGalerkinsVariable(HJGalerkins *, const HJArrayOps *, const HJCoefficients *, const HJTransfers *,
                                                 HJCoefficients *coarse);

@@ -4,7 +4,6 @@
    not to be had, MatResidual() and MatMultTranspose().
 */
 #include "hjrestrictions.h"
-#include "hjoperator.h"
 
 /* Collective. The planes of grids that are cut into planes on all ranks */
 static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
@@ -43,6 +42,20 @@ PetscErrorCode HJRestrictCreate(Mat A, Mat P, const HJBackendOps *ops, HJExchang
   if (op->variable || !(alone || op->planes)) op->transfer = NULL;
   if (!op->transfer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->multigrid->alloc_zeros(HJ_RESTRICTION_NORM, &op->norm2));
+  PetscCall(HJRestrictRefresh(op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictRefresh(HJRestrict *op)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+  const HJCoefficients *a;
+
+  PetscFunctionBegin;
+  op->faster_apart = PETSC_FALSE;
+  if (!op->transfer || !ops->restricts_apart) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
+  PetscCall(ops->restricts_apart(a, &op->faster_apart));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,11 +105,24 @@ static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory */
-static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                    PetscBool norm)
+PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, PetscBool *places)
 {
-  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL};
+  HJRestriction r = {.transfer = op->transfer};
+
+  PetscFunctionBegin;
+  *places = PETSC_FALSE;
+  if (!op->transfer || !op->ops->multigrid->places) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJGridHasNeighbors(&sweeps->grid) || sweeps->slabs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &r.a));
+  *places = op->ops->multigrid->places(sweeps->backend, &r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays in the backend's memory */
+static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const HJBox *lies, const PetscScalar *b, const PetscScalar *x,
+                                    PetscScalar *y, PetscBool norm)
+{
+  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
   const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
 
   PetscFunctionBegin;
@@ -116,16 +142,15 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
+PetscErrorCode HJRestrictApply(HJRestrict *op, const HJBox *lies, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
 {
   const HJCoefficients *a = NULL;
   HJVecArray            ba, xa, ya;
-  PetscBool             apart;
 
   PetscFunctionBegin;
   if (op->transfer) PetscCall((*op->coefficients)(op->A, op->ops->mtype, &a));
-  apart     = (PetscBool)(a && !norm && op->ops->multigrid->restricts_apart && op->ops->multigrid->restricts_apart(a));
-  op->apart = (PetscBool)(!a || apart || (op->planes && !HJ_RESTRICTS_CUT(a->dim, a->shape == HJ_BOX, a->storage == HJ_COEFFICIENTS_ROW)));
+  op->apart = (PetscBool)(!a || (!norm && op->faster_apart) ||
+                          (op->planes && !HJ_RESTRICTS_CUT(a->dim, a->shape == HJ_BOX, a->storage == HJ_COEFFICIENTS_ROW)));
   if (op->apart) {
     PetscCall(HJRestrictApart(op, b, x, y, work));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,7 +158,7 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, Pe
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[1], &xa));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, y, &op->stage[2], &ya));
-  PetscCall(HJRestrictRun(op, a, ba.used, xa.used, ya.used, norm));
+  PetscCall(HJRestrictRun(op, a, lies, ba.used, xa.used, ya.used, norm));
   PetscCall(HJVecClose(&ya));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));

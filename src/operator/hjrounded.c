@@ -91,6 +91,7 @@ static PetscErrorCode HJRoundTransfers(const HJBackendOps *ops, HJExchange excha
 {
   HJGetTransfers get;
   HJTransfers   *from;
+  PetscBool      apart = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!P) PetscFunctionReturn(PETSC_SUCCESS);
@@ -98,7 +99,8 @@ static PetscErrorCode HJRoundTransfers(const HJBackendOps *ops, HJExchange excha
   PetscCall((*get)(P, (PetscBool)PetscMemTypeDevice(ops->mtype), &from));
   PetscCall(HJTransfersCreate(coarse, fine, &from->transfer, ops, exchange, &l->P));
   if (from->coefficient) PetscCall(HJTransfersSetCoefficients(l->P, from->coefficient));
-  l->one_pass = (PetscBool)(!from->coefficient && HJTransferIsOneRank(&l->P->transfer));
+  if (ops->multigrid->restricts_apart) PetscCall(ops->multigrid->restricts_apart(&l->a, &apart));
+  l->one_pass = (PetscBool)(!apart && !from->coefficient && HJTransferIsOneRank(&l->P->transfer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +154,8 @@ static PetscErrorCode HJRoundedLogFlops(const HJRounded *l, PetscLogDouble flops
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+/* y = b - A x */
+static PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   HJProduct p = {.a = &l->a, .shell = &l->products->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = -1.0, .x = x, .b = b, .y = y};
 
@@ -164,12 +167,11 @@ PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const Petsc
 
 PetscErrorCode HJRoundedRestrict(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *work, PetscScalar *coarse)
 {
-  const HJMultigridOps *ops   = l->op->ops->multigrid;
-  const HJRestriction   r     = {.transfer = &l->P->transfer, .a = &l->a, .x = x, .b = b, .y = coarse};
-  const PetscBool       apart = (PetscBool)(!l->one_pass || (ops->restricts_apart && ops->restricts_apart(&l->a)));
+  const HJMultigridOps *ops = l->op->ops->multigrid;
+  const HJRestriction   r   = {.transfer = &l->P->transfer, .a = &l->a, .x = x, .b = b, .y = coarse};
 
   PetscFunctionBegin;
-  if (x && !apart) {
+  if (x && l->one_pass) {
     PetscCall(ops->restrict_residual(&r));
     PetscCall(HJRoundedLogFlops(l, (2.0 * l->a.nslots + 3.0) * l->a.npoints));
     PetscFunctionReturn(PETSC_SUCCESS);

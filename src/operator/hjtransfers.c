@@ -48,7 +48,7 @@ static PetscErrorCode HJTransferCheckInfo(DM coarse, DM fine, const HJCoarsening
   PetscCallMPI(MPI_Comm_compare(PetscObjectComm((PetscObject)coarse), PetscObjectComm((PetscObject)fine), &result));
   if (c.dim != f.dim || c.dof != f.dof || c.width != f.width || c.stencil != f.stencil)
     PetscCall(PetscStrncpy(reason, "the two DMDAs differ in more than their sizes", len));
-  else if (c.dof != 1) PetscCall(PetscStrncpy(reason, "more than one degree of freedom a point", len));
+  else if (c.dof > HJ_TRANSFER_DOF) PetscCall(PetscSNPrintf(reason, len, "more than %d degrees of freedom a point", HJ_TRANSFER_DOF));
   else if (type != DMDA_Q1) PetscCall(PetscStrncpy(reason, "the interpolation is not Q1", len));
   else if (result != MPI_IDENT && result != MPI_CONGRUENT) PetscCall(PetscStrncpy(reason, "the two DMDAs have other ranks", len));
   for (int d = 0; d < c.dim && !reason[0]; d++) {
@@ -171,10 +171,20 @@ static PetscErrorCode HJTransfersFreeCoefficients(HJTransfers *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJTransfersFreeKeep(HJTransfers *op)
+{
+  PetscFunctionBegin;
+  if (op->keep) PetscCall(op->ops->free(NULL, &op->keep));
+  if (op->keep_ghost) PetscCall(op->ops->free(NULL, &op->keep_ghost));
+  op->keep = op->keep_ghost = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJTransfersDestroy(HJTransfers **op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJTransfersFreeKeep(*op));
   for (int s = 0; s < 2; s++) PetscCall(HJGhostsDestroy(&(*op)->ghosts[s]));
   PetscCall(HJTransfersFreeCoefficients(*op));
   PetscCall(PetscFree(*op));
@@ -224,10 +234,60 @@ PetscErrorCode HJTransfersSetCoefficients(HJTransfers *op, const PetscScalar *co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJTransfersSetKeep(HJTransfers *op, Vec keep)
+{
+  HJGhosts        *g   = &op->ghosts[1];
+  const PetscInt   dof = op->transfer.fine.dof;
+  const PetscCount n   = dof * HJBoxSize(&op->transfer.fine.owned);
+  HJVecArray       array;
+
+  PetscFunctionBegin;
+  if (!keep) {
+    PetscCall(HJTransfersFreeKeep(op));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!op->keep) {
+    PetscCall(op->ops->alloc(NULL, n, &op->keep));
+    PetscCall(op->ops->alloc(NULL, dof * g->shell.size, &op->keep_ghost));
+  }
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, keep, NULL, &array));
+  PetscCall(op->ops->copy(NULL, op->keep, array.used, n));
+  PetscCall(HJVecClose(&array));
+  PetscCall(HJGhostsBegin(g, op->keep));
+  PetscCall(HJGhostsEnd(g, op->keep));
+  PetscCall(op->ops->copy(NULL, op->keep_ghost, g->frame[0], dof * g->shell.size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersKeep(HJTransfers *op, Vec mask, Vec keep)
+{
+  HJTransferKeep k = {.transfer = &op->transfer};
+  PetscScalar   *shares;
+  HJVecArray     ma, ka;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransfersFreeKeep(op));
+  PetscCall(op->ops->multigrid->scratch(op->transfer.coarse.dof * HJBoxSize(&op->transfer.coarse.owned), PETSC_FALSE, &shares));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, mask, NULL, &ma));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, keep, NULL, &ka));
+  PetscCall(HJTransfersRun(op, PETSC_TRUE, ma.used, NULL, shares));
+  k.mask   = ma.used;
+  k.shares = shares;
+  k.keep   = ka.used;
+  PetscCall(op->ops->multigrid->keep_points(&k));
+  PetscCall(HJVecClose(&ka));
+  PetscCall(HJVecClose(&ma));
+  PetscCall(op->ops->multigrid->unscratch(&shares));
+  PetscCall(HJTransfersSetKeep(op, keep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 size_t HJTransfersBytes(const HJTransfers *op)
 {
-  size_t n = (size_t)(op->ghosts[0].shell.size + op->ghosts[1].shell.size);
+  const size_t dof = (size_t)op->transfer.fine.dof;
+  size_t       n   = dof * (op->ghosts[0].shell.size + op->ghosts[1].shell.size);
 
+  if (op->keep) n += dof * (HJBoxSize(&op->transfer.fine.owned) + op->ghosts[1].shell.size);
   if (op->coefficient) n += (size_t)HJColumnsSlots(&op->transfer) * (HJBoxSize(&op->transfer.coarse.owned) + op->ghosts[0].shell.size);
   return n * (op->ops->single ? sizeof(float) : sizeof(PetscScalar));
 }
@@ -238,20 +298,24 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
 {
   const HJMultigridOps *ops = op->ops->multigrid;
 
+  if (op->transfer.fine.dof > 1) return transpose ? ops->interpolate_points_transpose : ops->interpolate_points;
   if (op->coefficient) return transpose ? ops->interpolate_transpose_variable : ops->interpolate_variable;
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
-PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
+                                       PetscScalar *y)
 {
   HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
-  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
-  const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned);
+  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y, .lies = lies};
+  const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned) * op->transfer.fine.dof;
   const HJTransferKernel run  = HJTransfersKernel(op, transpose);
 
   PetscFunctionBegin;
   p.coefficient       = op->coefficient;
   p.coefficient_ghost = op->coefficient_ghost;
+  p.keep              = op->keep;
+  p.keep_ghost        = op->keep_ghost;
   PetscCall(HJGhostsGet(from, x, &p.ghost));
   p.exchanged = HJGhostsExchanged(from);
   if (PetscMemTypeHost(op->ops->mtype)) {
@@ -263,6 +327,26 @@ PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscS
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(3.0 * n));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTransfersRunOn(op, transpose, NULL, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersAdd(HJTransfers *op, const HJBox *lies, Vec x, Vec y)
+{
+  HJVecArray xa, ya;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, y, NULL, &ya));
+  PetscCall(HJTransfersRunOn(op, PETSC_FALSE, lies, xa.used, ya.used, ya.used));
+  PetscCall(HJVecClose(&ya));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,6 +19,7 @@ typedef struct {
   HJGhosts ghosts[2];
   /* See hjinterpolation.h, NULL: bilinear. Of the owned coarse points, and of the ghosts of the coarse grid, in the backend's memory */
   PetscScalar *coefficient, *coefficient_ghost;
+  PetscScalar *keep, *keep_ghost; /* of several unknowns a point, as HJTransferProduct's; NULL: all are kept */
 } HJTransfers;
 
 /* Collective. The interpolation between two DMDAs; where it is not one that this room does, reason says why, the same on all ranks.
@@ -30,7 +31,9 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
-/* Collective. The same of arrays in the backend's memory */
+/* Collective. y = y + P x; lies: as HJRun's, of y; NULL: the rank's own points */
+PETSC_INTERN PetscErrorCode HJTransfersAdd(HJTransfers *, const HJBox *lies, Vec x, Vec y);
+/* Collective. The first of arrays in the backend's memory */
 PETSC_INTERN PetscErrorCode HJTransfersRun(HJTransfers *, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y);
 /* Room for coefficients */
 PETSC_INTERN PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *);
@@ -39,6 +42,10 @@ PETSC_INTERN PetscErrorCode HJTransfersGetGhosts(HJTransfers *, PetscInt n, cons
 /* Collective. With coefficients of their own at every point, copied from the host or the backend's memory, or, to one in
    single precision, rounded; NULL: bilinear again */
 PETSC_INTERN PetscErrorCode HJTransfersSetCoefficients(HJTransfers *, const PetscScalar *);
+/* Collective. Of several unknowns a point: keep from a mask of the fine unknowns, see HJTransferKeep; NULL: all are kept */
+PETSC_INTERN PetscErrorCode HJTransfersKeep(HJTransfers *, Vec mask, Vec keep);
+/* Collective. The same of a Vec that has been filled by the former; NULL: all are kept */
+PETSC_INTERN PetscErrorCode HJTransfersSetKeep(HJTransfers *, Vec keep);
 /* What the coefficients and the ghosts take */
 PETSC_INTERN size_t HJTransfersBytes(const HJTransfers *);
 /* Collective. The interpolation as a matrix, MATHJTRANSFER; src/mat makes it */
@@ -55,6 +62,9 @@ typedef PetscErrorCode (*HJSetInterpolation)(Mat, Mat A, PetscBool symmetric, Pe
    it is not made yet */
 #define HJ_GET_TRANSFERS "MatHJTransferGetTransfers_C"
 typedef PetscErrorCode (*HJGetTransfers)(Mat, PetscBool device, HJTransfers **);
+/* Collective. Of several unknowns a point: unknowns of the fine grid where a Vec is 0 have no part in the interpolation, but for those by
+   way of which alone a coarse one has any; NULL: all have */
+PETSC_INTERN PetscErrorCode HJMatTransferLeave(Mat, Vec);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);

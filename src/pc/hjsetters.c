@@ -4,6 +4,7 @@
    depends on it.
 */
 #include "hjpc.h"
+#include "operator/hjmethods.h"
 
 const char *const PCHJacobiSchedules[]  = {"jacobi", "chebyshev",         "chebyshev4",           "opt_chebyshev4",
                                            "custom", "PCHJacobiSchedule", "PC_HJACOBI_SCHEDULE_", NULL};
@@ -68,14 +69,7 @@ static PetscErrorCode PCHJacobiGetK_HJacobi(PC pc, PetscInt *k)
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetK()`
 @*/
-PetscErrorCode PCHJacobiSetK(PC pc, PetscInt k)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, k, 2);
-  PetscTryMethod(pc, "PCHJacobiSetK_C", (PC, PetscInt), (pc, k));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetK, PetscInt, Int)
 
 /*@
    PCHJacobiGetK - Gets the number of subiterations of a cycle
@@ -92,14 +86,7 @@ PetscErrorCode PCHJacobiSetK(PC pc, PetscInt k)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetK()`
 @*/
-PetscErrorCode PCHJacobiGetK(PC pc, PetscInt *k)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(k, 2);
-  PetscUseMethod(pc, "PCHJacobiGetK_C", (PC, PetscInt *), (pc, k));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetK, PetscInt)
 
 static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
 {
@@ -118,12 +105,7 @@ static PetscErrorCode PCHJacobiSetOverlap_HJacobi(PC pc, PetscInt overlap)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetOverlap_HJacobi(PC pc, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  *overlap = ((PC_HJacobi *)pc->data)->overlap;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetOverlap_HJacobi, PC_HJacobi, PetscInt, overlap)
 
 /*@
    PCHJacobiSetOverlap - Sets the number of points that adjacent tiles share
@@ -147,14 +129,7 @@ static PetscErrorCode PCHJacobiGetOverlap_HJacobi(PC pc, PetscInt *overlap)
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetOverlap()`, `PCHJacobiSetTile()`
 @*/
-PetscErrorCode PCHJacobiSetOverlap(PC pc, PetscInt overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, overlap, 2);
-  PetscTryMethod(pc, "PCHJacobiSetOverlap_C", (PC, PetscInt), (pc, overlap));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetOverlap, PetscInt, Int)
 
 /*@
    PCHJacobiGetOverlap - Gets the number of points that adjacent tiles share
@@ -171,14 +146,7 @@ PetscErrorCode PCHJacobiSetOverlap(PC pc, PetscInt overlap)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetOverlap()`
 @*/
-PetscErrorCode PCHJacobiGetOverlap(PC pc, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(overlap, 2);
-  PetscUseMethod(pc, "PCHJacobiGetOverlap_C", (PC, PetscInt *), (pc, overlap));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetOverlap, PetscInt)
 
 static PetscErrorCode PCHJacobiSetTile_HJacobi(PC pc, PetscInt x, PetscInt y, PetscInt z)
 {
@@ -283,12 +251,7 @@ static PetscErrorCode PCHJacobiSetSchedule_HJacobi(PC pc, PCHJacobiSchedule sche
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetSchedule_HJacobi(PC pc, PCHJacobiSchedule *schedule)
-{
-  PetscFunctionBegin;
-  *schedule = ((PC_HJacobi *)pc->data)->schedule;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetSchedule_HJacobi, PC_HJacobi, PCHJacobiSchedule, schedule)
 
 /*@
    PCHJacobiSetSchedule - Sets the polynomial that the weights come from
@@ -313,14 +276,7 @@ static PetscErrorCode PCHJacobiGetSchedule_HJacobi(PC pc, PCHJacobiSchedule *sch
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetSchedule()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetWeights()`
 @*/
-PetscErrorCode PCHJacobiSetSchedule(PC pc, PCHJacobiSchedule schedule)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, schedule, 2);
-  PetscTryMethod(pc, "PCHJacobiSetSchedule_C", (PC, PCHJacobiSchedule), (pc, schedule));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetSchedule, PCHJacobiSchedule, Enum)
 
 /*@
    PCHJacobiGetSchedule - Gets the polynomial that the weights come from
@@ -337,14 +293,7 @@ PetscErrorCode PCHJacobiSetSchedule(PC pc, PCHJacobiSchedule schedule)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetSchedule()`
 @*/
-PetscErrorCode PCHJacobiGetSchedule(PC pc, PCHJacobiSchedule *schedule)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(schedule, 2);
-  PetscUseMethod(pc, "PCHJacobiGetSchedule_C", (PC, PCHJacobiSchedule *), (pc, schedule));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetSchedule, PCHJacobiSchedule)
 
 /* A cycle changes what has the mean eigenvalue 1 of D^-1 A by the sum of its weights, of which there are HJ_MAX_K at most; those of a
    polynomial have a sum of about k^2 / emax at most. Below this a cycle of any k changes nothing but by rounding. So near 1 a polynomial of
@@ -467,12 +416,7 @@ static PetscErrorCode PCHJacobiSetOmega_HJacobi(PC pc, PetscReal omega)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetOmega_HJacobi(PC pc, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  *omega = ((PC_HJacobi *)pc->data)->omega;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetOmega_HJacobi, PC_HJacobi, PetscReal, omega)
 
 /*@
    PCHJacobiSetOmega - Sets the damping of the jacobi schedule
@@ -490,14 +434,7 @@ static PetscErrorCode PCHJacobiGetOmega_HJacobi(PC pc, PetscReal *omega)
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetOmega()`
 @*/
-PetscErrorCode PCHJacobiSetOmega(PC pc, PetscReal omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, omega, 2);
-  PetscTryMethod(pc, "PCHJacobiSetOmega_C", (PC, PetscReal), (pc, omega));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetOmega, PetscReal, Real)
 
 /*@
    PCHJacobiGetOmega - Gets the damping of the jacobi schedule
@@ -514,14 +451,7 @@ PetscErrorCode PCHJacobiSetOmega(PC pc, PetscReal omega)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetOmega()`
 @*/
-PetscErrorCode PCHJacobiGetOmega(PC pc, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(omega, 2);
-  PetscUseMethod(pc, "PCHJacobiGetOmega_C", (PC, PetscReal *), (pc, omega));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetOmega, PetscReal)
 
 static PetscErrorCode PCHJacobiSetEigenvalues_HJacobi(PC pc, PetscReal emax, PetscReal emin)
 {
@@ -651,12 +581,7 @@ static PetscErrorCode PCHJacobiSetReduction_HJacobi(PC pc, PetscReal reduction)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
-{
-  PetscFunctionBegin;
-  *reduction = ((PC_HJacobi *)pc->data)->reduction;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetReduction_HJacobi, PC_HJacobi, PetscReal, reduction)
 
 /*@
    PCHJacobiSetReduction - Makes a cycle a solver: emin and k are found so that it reduces the error as asked for; sets the schedule to
@@ -685,14 +610,7 @@ static PetscErrorCode PCHJacobiGetReduction_HJacobi(PC pc, PetscReal *reduction)
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetReduction()`, `PCHJacobiSetEigenvalues()`, `PCHJacobiSetK()`, `PCHJacobiSetSchedule()`
 @*/
-PetscErrorCode PCHJacobiSetReduction(PC pc, PetscReal reduction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, reduction, 2);
-  PetscTryMethod(pc, "PCHJacobiSetReduction_C", (PC, PetscReal), (pc, reduction));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetReduction, PetscReal, Real)
 
 /*@
    PCHJacobiGetReduction - Gets the factor by which a cycle shall reduce the error
@@ -709,14 +627,7 @@ PetscErrorCode PCHJacobiSetReduction(PC pc, PetscReal reduction)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetReduction()`
 @*/
-PetscErrorCode PCHJacobiGetReduction(PC pc, PetscReal *reduction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(reduction, 2);
-  PetscUseMethod(pc, "PCHJacobiGetReduction_C", (PC, PetscReal *), (pc, reduction));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetReduction, PetscReal)
 
 static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backend)
 {
@@ -731,12 +642,7 @@ static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backend)
-{
-  PetscFunctionBegin;
-  *backend = ((PC_HJacobi *)pc->data)->backend;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetBackend_HJacobi, PC_HJacobi, PCHJacobiBackend, backend)
 
 /*@
    PCHJacobiSetBackend - Sets where the cycles run
@@ -760,14 +666,7 @@ static PetscErrorCode PCHJacobiGetBackend_HJacobi(PC pc, PCHJacobiBackend *backe
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetBackend()`
 @*/
-PetscErrorCode PCHJacobiSetBackend(PC pc, PCHJacobiBackend backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, backend, 2);
-  PetscTryMethod(pc, "PCHJacobiSetBackend_C", (PC, PCHJacobiBackend), (pc, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetBackend, PCHJacobiBackend, Enum)
 
 /*@
    PCHJacobiGetBackend - Gets where the cycles run
@@ -784,14 +683,7 @@ PetscErrorCode PCHJacobiSetBackend(PC pc, PCHJacobiBackend backend)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetBackend()`
 @*/
-PetscErrorCode PCHJacobiGetBackend(PC pc, PCHJacobiBackend *backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(backend, 2);
-  PetscUseMethod(pc, "PCHJacobiGetBackend_C", (PC, PCHJacobiBackend *), (pc, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetBackend, PCHJacobiBackend)
 
 static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
 {
@@ -806,12 +698,7 @@ static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetOperator_HJacobi(PC pc, PCHJacobiOperator *op)
-{
-  PetscFunctionBegin;
-  *op = ((PC_HJacobi *)pc->data)->operator_kind;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetOperator_HJacobi, PC_HJacobi, PCHJacobiOperator, operator_kind)
 
 /*@
    PCHJacobiSetOperator - Sets how the operator is applied
@@ -832,14 +719,7 @@ static PetscErrorCode PCHJacobiGetOperator_HJacobi(PC pc, PCHJacobiOperator *op)
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetOperator()`
 @*/
-PetscErrorCode PCHJacobiSetOperator(PC pc, PCHJacobiOperator op)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, op, 2);
-  PetscTryMethod(pc, "PCHJacobiSetOperator_C", (PC, PCHJacobiOperator), (pc, op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetOperator, PCHJacobiOperator, Enum)
 
 /*@
    PCHJacobiGetOperator - Gets how the operator is applied
@@ -856,14 +736,7 @@ PetscErrorCode PCHJacobiSetOperator(PC pc, PCHJacobiOperator op)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetOperator()`
 @*/
-PetscErrorCode PCHJacobiGetOperator(PC pc, PCHJacobiOperator *op)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(op, 2);
-  PetscUseMethod(pc, "PCHJacobiGetOperator_C", (PC, PCHJacobiOperator *), (pc, op));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetOperator, PCHJacobiOperator)
 
 static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exchange)
 {
@@ -878,12 +751,7 @@ static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exchange)
-{
-  PetscFunctionBegin;
-  *exchange = ((PC_HJacobi *)pc->data)->exchange;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetExchange_HJacobi, PC_HJacobi, PCHJacobiExchange, exchange)
 
 /*@
    PCHJacobiSetExchange - Sets the transport of the halo between ranks
@@ -905,14 +773,7 @@ static PetscErrorCode PCHJacobiGetExchange_HJacobi(PC pc, PCHJacobiExchange *exc
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetExchange()`
 @*/
-PetscErrorCode PCHJacobiSetExchange(PC pc, PCHJacobiExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
-  PetscTryMethod(pc, "PCHJacobiSetExchange_C", (PC, PCHJacobiExchange), (pc, exchange));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetExchange, PCHJacobiExchange, Enum)
 
 /*@
    PCHJacobiGetExchange - Gets the transport of the halo between ranks
@@ -929,14 +790,7 @@ PetscErrorCode PCHJacobiSetExchange(PC pc, PCHJacobiExchange exchange)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetExchange()`
 @*/
-PetscErrorCode PCHJacobiGetExchange(PC pc, PCHJacobiExchange *exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(exchange, 2);
-  PetscUseMethod(pc, "PCHJacobiGetExchange_C", (PC, PCHJacobiExchange *), (pc, exchange));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetExchange, PCHJacobiExchange)
 
 /* Kept in the operator that is there too: no set-up is needed for it */
 static PetscErrorCode PCHJacobiSetExchangeTimeout_HJacobi(PC pc, PetscReal exchange_timeout)
@@ -951,12 +805,7 @@ static PetscErrorCode PCHJacobiSetExchangeTimeout_HJacobi(PC pc, PetscReal excha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetExchangeTimeout_HJacobi(PC pc, PetscReal *exchange_timeout)
-{
-  PetscFunctionBegin;
-  *exchange_timeout = ((PC_HJacobi *)pc->data)->exchange_timeout;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetExchangeTimeout_HJacobi, PC_HJacobi, PetscReal, exchange_timeout)
 
 /*@
    PCHJacobiSetExchangeTimeout - Sets how long a GPU waits for another rank's halo with `PC_HJACOBI_EXCHANGE_IPC`
@@ -979,14 +828,7 @@ static PetscErrorCode PCHJacobiGetExchangeTimeout_HJacobi(PC pc, PetscReal *exch
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetExchangeTimeout()`, `PCHJacobiSetExchange()`
 @*/
-PetscErrorCode PCHJacobiSetExchangeTimeout(PC pc, PetscReal exchange_timeout)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, exchange_timeout, 2);
-  PetscTryMethod(pc, "PCHJacobiSetExchangeTimeout_C", (PC, PetscReal), (pc, exchange_timeout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetExchangeTimeout, PetscReal, Real)
 
 /*@
    PCHJacobiGetExchangeTimeout - Gets how long a GPU waits for another rank's halo
@@ -1003,14 +845,7 @@ PetscErrorCode PCHJacobiSetExchangeTimeout(PC pc, PetscReal exchange_timeout)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetExchangeTimeout()`
 @*/
-PetscErrorCode PCHJacobiGetExchangeTimeout(PC pc, PetscReal *exchange_timeout)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(exchange_timeout, 2);
-  PetscUseMethod(pc, "PCHJacobiGetExchangeTimeout_C", (PC, PetscReal *), (pc, exchange_timeout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetExchangeTimeout, PetscReal)
 
 static PetscErrorCode PCHJacobiSetDeviceMemory_HJacobi(PC pc, size_t device_memory)
 {
@@ -1022,12 +857,7 @@ static PetscErrorCode PCHJacobiSetDeviceMemory_HJacobi(PC pc, size_t device_memo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetDeviceMemory_HJacobi(PC pc, size_t *device_memory)
-{
-  PetscFunctionBegin;
-  *device_memory = ((PC_HJacobi *)pc->data)->device_memory;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetDeviceMemory_HJacobi, PC_HJacobi, size_t, device_memory)
 
 /*@
    PCHJacobiSetDeviceMemory - Sets how much of a GPU's memory the cycles may take
@@ -1098,14 +928,7 @@ PetscErrorCode PCHJacobiSetDeviceMemory(PC pc, size_t device_memory)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetDeviceMemory()`
 @*/
-PetscErrorCode PCHJacobiGetDeviceMemory(PC pc, size_t *device_memory)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(device_memory, 2);
-  PetscUseMethod(pc, "PCHJacobiGetDeviceMemory_C", (PC, size_t *), (pc, device_memory));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetDeviceMemory, size_t)
 
 static PetscErrorCode PCHJacobiSetSlabType_HJacobi(PC pc, PCHJacobiSlabType slab_type)
 {
@@ -1119,12 +942,7 @@ static PetscErrorCode PCHJacobiSetSlabType_HJacobi(PC pc, PCHJacobiSlabType slab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetSlabType_HJacobi(PC pc, PCHJacobiSlabType *slab_type)
-{
-  PetscFunctionBegin;
-  *slab_type = ((PC_HJacobi *)pc->data)->slab_type;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetSlabType_HJacobi, PC_HJacobi, PCHJacobiSlabType, slab_type)
 
 /*@
    PCHJacobiSetSlabType - Sets how slabs of a grid that is larger than the memory of the GPU follow one another
@@ -1155,14 +973,7 @@ static PetscErrorCode PCHJacobiGetSlabType_HJacobi(PC pc, PCHJacobiSlabType *sla
 
 .seealso: `PCHJACOBI`, `PCHJacobiSlabType`, `PCHJacobiGetSlabType()`, `PCHJacobiSetSlabHeight()`, `PCHJacobiSetDeviceMemory()`
 @*/
-PetscErrorCode PCHJacobiSetSlabType(PC pc, PCHJacobiSlabType slab_type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, slab_type, 2);
-  PetscTryMethod(pc, "PCHJacobiSetSlabType_C", (PC, PCHJacobiSlabType), (pc, slab_type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetSlabType, PCHJacobiSlabType, Enum)
 
 /*@
    PCHJacobiGetSlabType - Gets how slabs of a grid that is larger than the memory of the GPU follow one another
@@ -1179,14 +990,7 @@ PetscErrorCode PCHJacobiSetSlabType(PC pc, PCHJacobiSlabType slab_type)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSlabType`, `PCHJacobiSetSlabType()`
 @*/
-PetscErrorCode PCHJacobiGetSlabType(PC pc, PCHJacobiSlabType *slab_type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(slab_type, 2);
-  PetscUseMethod(pc, "PCHJacobiGetSlabType_C", (PC, PCHJacobiSlabType *), (pc, slab_type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetSlabType, PCHJacobiSlabType)
 
 static PetscErrorCode PCHJacobiSetSlabHeight_HJacobi(PC pc, PetscInt slab_height)
 {
@@ -1200,12 +1004,7 @@ static PetscErrorCode PCHJacobiSetSlabHeight_HJacobi(PC pc, PetscInt slab_height
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetSlabHeight_HJacobi(PC pc, PetscInt *slab_height)
-{
-  PetscFunctionBegin;
-  *slab_height = ((PC_HJacobi *)pc->data)->slab_height;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetSlabHeight_HJacobi, PC_HJacobi, PetscInt, slab_height)
 
 /*@
    PCHJacobiSetSlabHeight - Sets how many subiterations a slab gets each time that it is on the GPU
@@ -1227,14 +1026,7 @@ static PetscErrorCode PCHJacobiGetSlabHeight_HJacobi(PC pc, PetscInt *slab_heigh
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetSlabHeight()`, `PCHJacobiSetSlabType()`, `PCHJacobiSetDeviceMemory()`
 @*/
-PetscErrorCode PCHJacobiSetSlabHeight(PC pc, PetscInt slab_height)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, slab_height, 2);
-  PetscTryMethod(pc, "PCHJacobiSetSlabHeight_C", (PC, PetscInt), (pc, slab_height));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetSlabHeight, PetscInt, Int)
 
 /*@
    PCHJacobiGetSlabHeight - Gets how many subiterations a slab gets each time that it is on the GPU
@@ -1251,14 +1043,7 @@ PetscErrorCode PCHJacobiSetSlabHeight(PC pc, PetscInt slab_height)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetSlabHeight()`
 @*/
-PetscErrorCode PCHJacobiGetSlabHeight(PC pc, PetscInt *slab_height)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(slab_height, 2);
-  PetscUseMethod(pc, "PCHJacobiGetSlabHeight_C", (PC, PetscInt *), (pc, slab_height));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetSlabHeight, PetscInt)
 
 static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every)
 {
@@ -1271,12 +1056,7 @@ static PetscErrorCode PCHJacobiSetCheckEvery_HJacobi(PC pc, PetscInt check_every
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_every)
-{
-  PetscFunctionBegin;
-  *check_every = ((PC_HJacobi *)pc->data)->check_every;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetCheckEvery_HJacobi, PC_HJacobi, PetscInt, check_every)
 
 /*@
    PCHJacobiSetCheckEvery - Sets the number of cycles between stop tests of `KSPRICHARDSON`
@@ -1301,14 +1081,7 @@ static PetscErrorCode PCHJacobiGetCheckEvery_HJacobi(PC pc, PetscInt *check_ever
 
 .seealso: `PCHJACOBI`, `KSPHJRICHARDSON`, `PCHJacobiGetCheckEvery()`
 @*/
-PetscErrorCode PCHJacobiSetCheckEvery(PC pc, PetscInt check_every)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, check_every, 2);
-  PetscTryMethod(pc, "PCHJacobiSetCheckEvery_C", (PC, PetscInt), (pc, check_every));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetCheckEvery, PetscInt, Int)
 
 /*@
    PCHJacobiGetCheckEvery - Gets the number of cycles between stop tests of `KSPRICHARDSON`
@@ -1325,14 +1098,7 @@ PetscErrorCode PCHJacobiSetCheckEvery(PC pc, PetscInt check_every)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetCheckEvery()`
 @*/
-PetscErrorCode PCHJacobiGetCheckEvery(PC pc, PetscInt *check_every)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(check_every, 2);
-  PetscUseMethod(pc, "PCHJacobiGetCheckEvery_C", (PC, PetscInt *), (pc, check_every));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetCheckEvery, PetscInt)
 
 static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm check_norm)
 {
@@ -1345,12 +1111,7 @@ static PetscErrorCode PCHJacobiSetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCHJacobiGetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm *check_norm)
-{
-  PetscFunctionBegin;
-  *check_norm = ((PC_HJacobi *)pc->data)->check_norm;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_FIELD_GETTER(PCHJacobiGetCheckNorm_HJacobi, PC_HJacobi, PCHJacobiCheckNorm, check_norm)
 
 /*@
    PCHJacobiSetCheckNorm - Sets the norm of the stop test of `KSPRICHARDSON`
@@ -1372,14 +1133,7 @@ static PetscErrorCode PCHJacobiGetCheckNorm_HJacobi(PC pc, PCHJacobiCheckNorm *c
 
 .seealso: `PCHJACOBI`, `PCHJacobiGetCheckNorm()`
 @*/
-PetscErrorCode PCHJacobiSetCheckNorm(PC pc, PCHJacobiCheckNorm check_norm)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, check_norm, 2);
-  PetscTryMethod(pc, "PCHJacobiSetCheckNorm_C", (PC, PCHJacobiCheckNorm), (pc, check_norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_SETTER(PCHJacobiSetCheckNorm, PCHJacobiCheckNorm, Enum)
 
 /*@
    PCHJacobiGetCheckNorm - Gets the norm of the stop test of `KSPRICHARDSON`
@@ -1396,14 +1150,7 @@ PetscErrorCode PCHJacobiSetCheckNorm(PC pc, PCHJacobiCheckNorm check_norm)
 
 .seealso: `PCHJACOBI`, `PCHJacobiSetCheckNorm()`
 @*/
-PetscErrorCode PCHJacobiGetCheckNorm(PC pc, PCHJacobiCheckNorm *check_norm)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  HJCheckPointer(check_norm, 2);
-  PetscUseMethod(pc, "PCHJacobiGetCheckNorm_C", (PC, PCHJacobiCheckNorm *), (pc, check_norm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_PUBLIC_GETTER(PCHJacobiGetCheckNorm, PCHJacobiCheckNorm)
 
 /* Composes all setters and getters with the object, or removes them */
 PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)

@@ -54,6 +54,59 @@ static PetscErrorCode HJCoefficientsRead(HJRows *rows, HJCoefficientFill *fill)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Several unknowns a point */
+typedef struct {
+  HJCoefficients *c;
+  PetscInt        width[2], *entry; /* [slots] place in the rows of a point */
+  unsigned int    missing;
+  PetscBool       fits;
+} HJSystemFill;
+
+static PetscErrorCode HJSystemVisit(const HJBlockRow *row, void *ctx)
+{
+  HJSystemFill    *fill = (HJSystemFill *)ctx;
+  HJCoefficients  *c    = fill->c;
+  const PetscCount to   = ((PetscCount)row->k * fill->width[1] + row->j) * fill->width[0] + row->i;
+  const PetscInt   size = c->dof * c->dof;
+
+  PetscFunctionBegin;
+  for (PetscInt s = 0; s < c->nslots; s++) c->value[HJSlotBegin(c, s) + to] = row->a[fill->entry[s]];
+  for (PetscInt o = 0; fill->missing >> o; o++) {
+    if (!(fill->missing >> o & 1)) continue;
+    for (PetscInt e = 0; e < size; e++) fill->fits = (PetscBool)(fill->fits && row->a[o * size + e] == 0.0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSystemReadCoefficients(Mat P, DM da, const HJGrid *grid, HJCoefficients *c, PetscBool *fits, char reason[],
+                                               size_t len)
+{
+  HJRows       rows;
+  HJSystemFill fill = {.c = c, .fits = PETSC_TRUE};
+  PetscMPIInt  mine, all;
+
+  PetscFunctionBegin;
+  PetscCall(HJRowsOpenBlocks(P, grid, da, PETSC_MEMTYPE_HOST, &rows, reason, len));
+  if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  fill.width[0] = rows.width[0];
+  fill.width[1] = rows.width[1];
+  fill.missing  = (1u << rows.nslots) - 1;
+  PetscCall(PetscMalloc1(c->nslots, &fill.entry));
+  for (PetscInt s = 0; s < c->nslots; s++) {
+    const PetscInt box = HJShapeBoxSlot(c->dim, c->shape, c->entry[s].slot);
+
+    fill.entry[s] = (box * c->dof + c->entry[s].row) * c->dof + c->entry[s].column;
+    fill.missing &= ~(1u << box);
+  }
+  PetscCall(HJRowsForEachBlock(&rows, HJSystemVisit, &fill));
+  PetscCall(PetscFree(fill.entry));
+  PetscCall(HJRowsBlameWide(&rows, reason, len));
+  mine = fill.fits;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
+  *fits = (PetscBool)(all && !reason[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *c, PetscBool *fits,
                                          char reason[], size_t len)
 {
@@ -63,6 +116,10 @@ PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
+  if (grid->dof > 1) {
+    PetscCall(HJSystemReadCoefficients(P, da, grid, c, fits, reason, len));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!rows.c, PetscObjectComm((PetscObject)P), PETSC_ERR_PLIB, "Only rows of AIJ matrices are read here");

@@ -345,7 +345,7 @@ PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st,
   PetscCallMPI(MPI_Allreduce(&many, &any, 1, MPI_INT, MPI_MAX, rows->comm));
   if (!any) {
     PetscCall(HJRowsGather(rows->comm, dict->nslots, n, merged, &nall, all, allmap));
-    *fits = (PetscBool)(nall >= 0);
+    *fits = HJStoresRows(HJ_FOR_SWEEPS, dict->nslots, nall, all, HJBoxSize(&rows->grid->owned));
   }
   if (*fits) {
     for (PetscInt i = 0; i < dict->n; i++) number[i] = (unsigned char)allmap[map[i]];

@@ -4,8 +4,8 @@
 
    hjstencil.c decides what counts as a stencil and which storage holds it, and gives the reason where it is none; hjsystem.c does so where
    a point has several unknowns. hjrows.c finds which column leads to which neighbour, hjdictionary.c the distinct rows, hjvalues.c fills
-   arrays and their symmetric half. hjcoefficients.c makes rows of AIJ what a stencil matrix stores. hjsystemmeasure.c
-   finds couplings of points with several unknowns.
+   arrays and their symmetric half. hjcoefficients.c makes rows of AIJ what a stencil matrix stores. hjsystemsaddle.c
+   finds unknowns that cannot be relaxed.
 */
 #pragma once
 
@@ -48,14 +48,15 @@ PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
 
 /*
    Collective. The rows of an AIJ matrix whose rows are the points of da into arrays of coefficients, which lie where the reader reads, or
-   on the host (NULL): every number of all slots is written, where the rows fit. Else *fits is false: they need a box, or, as the reason
+   on the host (NULL); of several unknowns a point also of a BAIJ matrix, on the host. Every number of all slots is written, where the rows
+   fit. Else *fits is false: they need a box, or, as the reason
    says, the matrix is no stencil
 */
 PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *,
                                                       PetscBool *fits, char reason[], size_t len);
-/* Collective. Couplings within each component of a matrix with several unknowns a point, [dof], as this rank has them. saddle names the
-   first row that is coupled to other points and has no diagonal, and is empty where none is; reason says why the matrix is no stencil */
-PETSC_INTERN PetscErrorCode HJStencilMeasureSystem(Mat P, DM da, const HJGrid *grid, HJMeasure[], char saddle[], char reason[], size_t len);
+/* Collective. Names the first row of a stencil matrix with several unknowns a point that is coupled to other points and has no diagonal; empty
+   where none is */
+PETSC_INTERN PetscErrorCode HJStencilFindSaddle(Mat P, DM da, const HJGrid *grid, char saddle[], size_t len);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);
 /* Why a DMDA that can is not for those who know one unknown a point; empty if it is */

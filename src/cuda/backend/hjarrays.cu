@@ -140,6 +140,16 @@ static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, co
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = from[i];
 }
 
+static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, double p, const double *factor, const double *from, double q,
+                                      const double *base, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
+    const PetscCount at = which[i];
+
+    to[at] = (p != 0 ? p * factor[i] * from[at] : 0.0) + (q != 0 ? q * base[at] : 0.0);
+  }
+}
+
 /* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
 typedef struct {
   int       width[3];
@@ -248,6 +258,18 @@ static __global__ void HJHolds_Kernel(const HJCoefficientArrays a, HJHolds *hold
   }
   if (found) atomicOr(&h->found, found);
   if (!blockIdx.x && !threadIdx.x) h->first = first;
+}
+
+/* first: the slot from which on they lead to other points; any: whether some point has nothing there */
+static __global__ void HJKnown_Kernel(const HJCoefficientArrays a, int dof, int first, int nslots, double *mask, int *any)
+{
+  for (long long p = HJArraysFirst(); p < a.npoints; p += HJArraysStep()) {
+    int s = first;
+
+    while (s < nslots && a.value[s * a.npoints + p] == 0.0) s++;
+    for (int l = 0; l < dof; l++) mask[p * dof + l] = s < nslots;
+    if (s == nslots) *any = 1;
+  }
 }
 
 static PetscErrorCode HJArraysAlloc_CUDA(size_t bytes, void *address)
@@ -409,6 +431,14 @@ static PetscErrorCode HJArraysScatter_CUDA(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysMixAt_CUDA(PetscCount n, const PetscCount *which, PetscScalar p, const PetscScalar *factor,
+                                         const PetscScalar *from, PetscScalar q, const PetscScalar *base, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJMixAt_Kernel, n, n, which, p, factor, from, q, base, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const dim3      block(HJ_PART_THREADS, HJ_ARRAYS_THREADS / HJ_PART_THREADS);
@@ -560,11 +590,38 @@ static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Waits for the device */
+static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *mask, PetscBool *any)
+{
+  const HJCoefficientArrays a = {c->value, c->npoints, {}};
+  int                      *d_any, found = 0, first = 0;
+  cudaStream_t              stream;
+
+  PetscFunctionBegin;
+  while (first < c->nslots && !c->entry[first].slot) first++;
+  if (c->storage == HJ_COEFFICIENTS_ROW) {
+    for (PetscInt s = first; s < c->nslots; s++) found = found || c->rows[s] != 0.0;
+    PetscCall(HJArraysCombine_CUDA(c->npoints * c->dof, found ? 1.0 : 0.0, NULL, 0.0, mask));
+    *any = (PetscBool)!found;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(HJStream(&stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(*d_any), (void **)&d_any));
+  PetscCallCUDA(cudaMemsetAsync(d_any, 0, sizeof(*d_any), stream));
+  HJKnown_Kernel<<<HJArraysBlocks(c->npoints), HJ_ARRAYS_THREADS, 0, stream>>>(a, (int)c->dof, first, (int)c->nslots, mask, d_any);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&found, d_any, sizeof(found), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_any));
+  *any = (PetscBool)found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
                                  HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
                                  HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
                                  HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
                                  HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
                                  HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
-                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA};
+                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMixAt_CUDA};
 #endif

@@ -10,6 +10,7 @@
 #include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
+#include "cuda/kernels/operator/hjkrylov_cuda.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
 #include "cuda/kernels/setup/hjabsolute.h"
@@ -18,7 +19,6 @@
 #include "cuda/kernels/setup/hjinterpolation_cuda.h"
 #include "cuda/kernels/setup/hjmeasure_cuda.h"
 #include "cuda/kernels/sweep/plane/hjframe2d.h"
-#include "cuda/kernels/transfer/hjrestrict_cuda.h"
 #include "cuda/kernels/transfer/hjtransfer_cuda.h"
 
 #define HJ_FAR        (1 << 20) /* points beyond the box where an endless domain is cut; no kernel looks that far */
@@ -119,16 +119,6 @@ static PetscErrorCode HJLookAtRows(HJ_CUDA *cuda, cudaStream_t stream, long long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing where the stencil's own array is used */
-static PetscErrorCode HJUpload(const void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (to == from) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyDefault, stream));
-  if (PetscMemTypeHost(mtype)) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
 {
   const size_t coef = (size_t)st->nrows * st->nslots, all = coef + st->nrows;
@@ -147,7 +137,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
   cuda->st.dinv_rows   = cuda->d_rows + coef;
   cuda->st.h_rows      = cuda->h_rows;
   cuda->st.h_dinv_rows = cuda->h_rows + coef;
-  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
+  PetscCall(HJUpload_CUDA(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,16 +274,16 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
-    else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    else PetscCall(HJUpload_CUDA(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJLookAtRows(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt s = 1; s < st->nslots; s++) {
-      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
+      if (st->value[s]) PetscCall(HJUpload_CUDA(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
     }
-    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
+    PetscCall(HJUpload_CUDA(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
@@ -333,6 +323,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   PetscCall(HJStageDestroy_CUDA(&cuda->stage));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
+  PetscCallCUDA(cudaFree(cuda->d_blocks));
   PetscCallCUDA(cudaFree(cuda->d_rows));
   PetscCallCUDA(cudaFree(cuda->d_w));
   PetscCall(PetscFree(cuda->h_w));
@@ -471,6 +462,9 @@ static void HJGeometrySet(const HJ_CUDA *cuda, int n, const HJSweep *s, const HJ
   geometry->corrects        = s->coarser.correction != NULL;
   geometry->restricts       = s->coarser.restricted != NULL;
   geometry->leaves_residual = s->residual != NULL;
+  geometry->xghosts         = d->xghost[0] || d->xghost[1];
+  geometry->bghosts         = d->bghost[0] || d->bghost[1];
+  geometry->copies          = d->copy[0] || d->copy[1];
   for (int i = 0; i < 2; i++) geometry->first[i] = (int)s->coarser.first[i];
   geometry->overlap = s->overlap < 0 ? -1 : (int)s->overlap;
   for (int i = 0; i < 3 && s->overlap >= 0; i++) geometry->tile[i] = i < cuda->st.dim ? (int)PetscMin(s->tile[i], INT_MAX) : 1;
@@ -496,7 +490,7 @@ static HJKind HJSweepKind(const HJ_CUDA *cuda, const HJSweep *s)
   return s->count < least && s->y != s->x ? HJ_SINGLE : HJ_WHOLE;
 }
 
-/* The family of n sweeps that are alike */
+/* The family of n sweeps that are alike. It follows from their geometry */
 static PetscErrorCode HJSweepFamily(HJ_CUDA *cuda, PetscInt n, const HJSweep *s, const HJDSweep *d, const HJFamily **family)
 {
   HJAsk ask = {.kind = HJSweepKind(cuda, s), .grid = &cuda->grid, .st = &cuda->st, .count = (int)s->count, .nsweeps = (int)n, .sweep = d};
@@ -523,10 +517,10 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < n;) {
     const HJFamily *family;
+    const HJLaid   *laid;
     HJSweep         some[HJD_MAX_SWEEPS];
     HJDSweep        d[HJD_MAX_SWEEPS];
     HJGeometry      geometry;
-    const void     *layout;
     int             m = 0;
 
     for (; i < n && m < HJD_MAX_SWEEPS; i++) {
@@ -535,12 +529,15 @@ static PetscErrorCode HJSweep_CUDA(void *ctx, PetscInt n, const HJSweep s[])
       d[m++]  = HJDSweepFrom(cuda, &s[i]);
     }
     if (!m) break;
-    PetscCall(HJSweepFamily(cuda, m, some, d, &family));
     HJGeometrySet(cuda, m, some, d, &geometry);
-    PetscCall(HJLayoutGet(cuda, stream, family, d, &geometry, &layout));
+    laid = HJLayoutFind(cuda, &geometry);
+    if (!laid) {
+      PetscCall(HJSweepFamily(cuda, m, some, d, &family));
+      PetscCall(HJLayoutMake(cuda, stream, family, d, &geometry, &laid));
+    }
     const HJDPass pass = {m, (int)some->count, d, some->w, &some->coarser, some->residual};
 
-    PetscCall(family->launch(cuda, stream, &pass, layout));
+    PetscCall(laid->family->launch(cuda, stream, &pass, laid->layout));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -556,6 +553,41 @@ static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
 }
 
 #if !defined(HJ_FLOAT)
+static bool HJIsPlaced(const HJFamily *f)
+{
+  return f && f->placed;
+}
+
+/* Rows of one kind alone: arrays of coefficients lie as the grid does, and kernels of theirs count in those */
+static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
+{
+  const HJ_CUDA    *cuda    = (const HJ_CUDA *)ctx;
+  const HJKind      kinds[] = {HJ_WHOLE, HJ_SINGLE, HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL};
+  HJTransferProduct t       = {};
+  HJAsk             ask     = {};
+
+  if ((r && r->a->storage != HJ_COEFFICIENTS_ROW) || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  ask.grid  = &cuda->grid;
+  ask.st    = &cuda->st;
+  ask.exact = cuda->family;
+  for (HJKind kind : kinds) {
+    ask.kind = kind;
+    for (ask.count = 1; ask.count <= HJD_MAX_COUNT; ask.count++) {
+      const HJFamily *f = HJTableChoose(&cuda->device, &ask);
+
+      if (f && !f->placed) return PETSC_FALSE;
+    }
+  }
+  if (!r) return PETSC_TRUE;
+  t.transfer        = r->transfer;
+  ask               = {.kind = HJ_INTERPOLATION};
+  ask.interpolation = &t;
+  if (!HJIsPlaced(HJTableChoose(&cuda->device, &ask))) return PETSC_FALSE;
+  ask             = {.kind = HJ_RESTRICTION};
+  ask.restriction = r;
+  return (PetscBool)HJIsPlaced(HJTableChoose(&cuda->device, &ask));
+}
+
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {
@@ -743,9 +775,31 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
-  .multiply_points                = HJMultiplyPoints_CUDA,
+  .places                         = HJPlaces_CUDA,
+  .interpolate_points             = HJInterpolatePoints_CUDA,
+  .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
+  .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  PetscBool multiplied;
+
+  PetscFunctionBegin;
+  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, p, &multiplied));
+  if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJProduct_CUDA(product));
+  PetscCall(HJKrylovDot_CUDA(product, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+                                         .direction = HJDirection_CUDA,
+                                         .update    = HJKrylovUpdate_CUDA,
+                                         .begin     = HJKrylovBegin_CUDA,
+                                         .fetch     = HJKrylovFetch_CUDA,
+                                         .end       = HJKrylovEnd_CUDA};
 #endif
 
 const HJBackendOps HJBackendCUDA = {
@@ -771,6 +825,7 @@ const HJBackendOps HJBackendCUDA = {
 #if defined(HJ_FLOAT)
   .single = &HJSingleCUDA,
 #else
+  .krylov    = &HJKrylovCUDA,
   .in_single = &HJBackendCUDASingle,
 #endif
 };

@@ -36,5 +36,5 @@ PETSC_INTERN PetscErrorCode HJCUDAPredict(const HJDevice *, const HJGrid *, cons
 /* The family of kernels that takes sweeps of a kind, of so many subiterations, or, of HJ_STALE, with such tiles. NULL: none does */
 PETSC_INTERN const char *HJCUDAPredictKernels(const HJDevice *, const HJGrid *, const HJStencil *, HJKind, PetscInt count,
                                               const PetscInt tile[3]);
-/* The same of the one of these that is not NULL */
-PETSC_INTERN const char *HJCUDAPredictOther(const HJDevice *, const HJProduct *, const HJTransferProduct *, const HJRestriction *);
+/* The same of other kinds, and the one of these that is meant */
+PETSC_INTERN const char *HJCUDAPredictOther(const HJDevice *, HJKind, const HJProduct *, const HJTransferProduct *, const HJRestriction *);

@@ -49,15 +49,11 @@ const HJFamily *HJTableChoose(const HJDevice *device, const HJAsk *ask)
   return NULL;
 }
 
-const char *HJCUDAPredictOther(const HJDevice *device, const HJProduct *p, const HJTransferProduct *t, const HJRestriction *r)
+const char *HJCUDAPredictOther(const HJDevice *device, HJKind kind, const HJProduct *p, const HJTransferProduct *t, const HJRestriction *r)
 {
-  HJAsk           ask = {.kind = p ? HJ_PRODUCT : t ? HJ_INTERPOLATION : HJ_RESTRICTION};
-  const HJFamily *f;
+  const HJAsk     ask = {.kind = kind, .product = p, .interpolation = t, .restriction = r};
+  const HJFamily *f   = HJTableChoose(device, &ask);
 
-  ask.product       = p;
-  ask.interpolation = t;
-  ask.restriction   = r;
-  f                 = HJTableChoose(device, &ask);
   return f ? f->name : NULL;
 }
 
@@ -107,5 +103,17 @@ PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
   PetscFunctionBegin;
   PetscCall(HJTableFind({.kind = HJ_RESTRICTION, .restriction = r}, &device, &stream, &family));
   PetscCall(family->restrict_residual(&device, stream, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJRestrictsApart_CUDA(const HJCoefficients *a, PetscBool *apart)
+{
+  const HJRestriction r   = {.a = a};
+  const HJAsk         ask = {.kind = HJ_RESTRICTS_APART, .restriction = &r};
+  HJDevice            device;
+
+  PetscFunctionBegin;
+  PetscCall(HJDeviceRead(&device));
+  *apart = (PetscBool)(HJTableChoose(&device, &ask) != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

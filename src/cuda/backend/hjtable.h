@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/kernels/hjkernel.h"
+#include "core/hjrestriction.h"
 
 /* The first that does what is asked for; NULL: none does */
 const HJFamily *HJTableChoose(const HJDevice *, const HJAsk *);
@@ -11,3 +12,4 @@ const HJFamily *HJTableChoose(const HJDevice *, const HJAsk *);
 PETSC_INTERN PetscErrorCode HJProduct_CUDA(const HJProduct *);
 PETSC_INTERN PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *);
+PETSC_INTERN PetscErrorCode HJRestrictsApart_CUDA(const HJCoefficients *, PetscBool *);

@@ -87,12 +87,13 @@ typedef struct {
   PetscScalar     *residual;
 } HJDPass;
 
-/* What a launch is laid out for: all but pointers and weights */
+/* What a launch is laid out for, and its kernels are chosen for: all but pointers and weights */
 typedef struct {
   int    nsweeps, count;
   bool   zero, in_place, wraps, corrects, restricts, leaves_residual;
-  int    first[2];         /* as HJCoarser's */
-  int    overlap, tile[3]; /* stale; overlap < 0: exact */
+  bool   xghosts, bghosts, copies; /* some of these lie in arrays of their own */
+  int    first[2];                 /* as HJCoarser's */
+  int    overlap, tile[3];         /* stale; overlap < 0: exact */
   HJDBox write[HJD_MAX_SWEEPS], box[HJD_MAX_SWEEPS], ybox[HJD_MAX_SWEEPS], domain[HJD_MAX_SWEEPS];
   HJDBox cover[HJD_MAX_SWEEPS]; /* stale: points that the tiles cover */
 } HJGeometry;
@@ -138,6 +139,7 @@ typedef struct HJFamily {
   bool ghosts, copies; /* launch() takes sweeps with ghosts, with copies */
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
+  bool placed;         /* it takes arrays that hold more points than the grid: where all of these have one row, see places() */
   bool needs_no_index; /* where all points have one row */
   bool systems;        /* it is for points with several unknowns; else for those with one */
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
@@ -151,13 +153,13 @@ typedef struct {
   unsigned char row[9];
 } HJFrame2D;
 
-/* A layout that the cache keeps */
-typedef struct HJCached {
-  const HJFamily  *family;
-  HJGeometry       geometry;
-  void            *layout;
-  struct HJCached *next;
-} HJCached;
+/* What is known of launches of a geometry: the family that the table chose, and the layout that this made; NULL: it needs none */
+typedef struct HJLaid {
+  const HJFamily *family;
+  HJGeometry      geometry;
+  void           *layout;
+  struct HJLaid  *next;
+} HJLaid;
 
 typedef struct HJ_CUDA {
   HJGrid          grid;
@@ -166,10 +168,13 @@ typedef struct HJ_CUDA {
   int             generation; /* grows with each refresh */
   const HJFamily *family;     /* of exact sweeps of least_count subiterations or more, or of slabs */
   void           *family_data;
-  HJCached       *layouts;
+  HJLaid         *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
-  PetscScalar    *d_values; /* one allocation behind value[] and dinv; several unknowns a point: HJStencil's values */
-  HJSystemEntries system;   /* several unknowns a point */
+  PetscScalar    *d_values; /* one allocation behind value[] and dinv, or values */
+  /* Several unknowns a point: HJStencil's values, and its blocks where that was made in device memory */
+  const PetscScalar *values;
+  PetscScalar       *d_blocks;
+  HJSystemEntries    system;
   unsigned char  *d_index;
   PetscScalar    *d_rows;
   PetscScalar    *h_rows;
@@ -180,10 +185,11 @@ typedef struct HJ_CUDA {
 } HJ_CUDA;
 
 /*
-   The cache of layouts (hjlayout.cu): what the family needs for these sweeps, made if it is not there. The geometry has no bytes that
-   are not set
+   The cache of layouts (hjlayout.cu). What is known of a geometry, which has no bytes that are not set: NULL where it was not seen since
+   values changed. Then whoever has chosen a family for it has that lay out these sweeps
 */
-PetscErrorCode HJLayoutGet(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const void **);
+const HJLaid  *HJLayoutFind(const HJ_CUDA *, const HJGeometry *);
+PetscErrorCode HJLayoutMake(HJ_CUDA *, cudaStream_t, const HJFamily *, const HJDSweep *, const HJGeometry *, const HJLaid **);
 PetscErrorCode HJLayoutsDestroy(HJ_CUDA *);
 
 __host__ __device__ inline int HJDWidth(const HJDBox &b, int d)

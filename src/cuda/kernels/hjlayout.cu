@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   The cache of layouts: what a launch needs beside pointers and weights is worked out once for each geometry and kept until the values
-   change.
+   The cache of layouts: which kernels do a launch, and what it needs beside pointers and weights, is worked out once for each geometry and
+   kept until the values change.
 */
 #include "cuda/kernels/hjkernel.h"
 
-PetscErrorCode HJLayoutGet(HJ_CUDA *cuda, cudaStream_t stream, const HJFamily *family, const HJDSweep *s, const HJGeometry *geometry,
-                           const void **layout)
+const HJLaid *HJLayoutFind(const HJ_CUDA *cuda, const HJGeometry *geometry)
 {
-  HJCached      *c;
-  PetscErrorCode code;
+  const HJLaid *l = cuda->layouts;
+
+  while (l && memcmp(&l->geometry, geometry, sizeof(*geometry))) l = l->next;
+  return l;
+}
+
+PetscErrorCode HJLayoutMake(HJ_CUDA *cuda, cudaStream_t stream, const HJFamily *family, const HJDSweep *s, const HJGeometry *geometry,
+                            const HJLaid **laid)
+{
+  HJLaid        *l;
+  PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *layout = NULL;
-  if (!family->layout) PetscFunctionReturn(PETSC_SUCCESS);
-  for (c = cuda->layouts; c; c = c->next)
-    if (c->family == family && !memcmp(&c->geometry, geometry, sizeof(*geometry))) break;
-  if (!c) {
-    PetscCall(PetscNew(&c));
-    c->family   = family;
-    c->geometry = *geometry;
-    code        = family->layout(cuda, stream, s, &c->geometry, &c->layout);
-    if (code) { /* half made: who comes again must not find it */
-      if (c->layout) (void)family->layout_destroy(c->layout);
-      (void)PetscFree(c);
-    }
-    PetscCall(code);
-    c->next       = cuda->layouts;
-    cuda->layouts = c;
+  PetscCall(PetscNew(&l));
+  l->family   = family;
+  l->geometry = *geometry;
+  if (family->layout) code = family->layout(cuda, stream, s, &l->geometry, &l->layout);
+  if (code) { /* half made: who comes again must not find it */
+    if (l->layout) (void)family->layout_destroy(l->layout);
+    (void)PetscFree(l);
   }
-  *layout = c->layout;
+  PetscCall(code);
+  l->next       = cuda->layouts;
+  cuda->layouts = l;
+  *laid         = l;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,11 +39,11 @@ PetscErrorCode HJLayoutsDestroy(HJ_CUDA *cuda)
 {
   PetscFunctionBegin;
   while (cuda->layouts) {
-    HJCached *c = cuda->layouts;
+    HJLaid *l = cuda->layouts;
 
-    cuda->layouts = c->next;
-    if (c->layout) PetscCall(c->family->layout_destroy(c->layout));
-    PetscCall(PetscFree(c));
+    cuda->layouts = l->next;
+    if (l->layout) PetscCall(l->family->layout_destroy(l->layout));
+    PetscCall(PetscFree(l));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

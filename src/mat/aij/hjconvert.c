@@ -143,19 +143,21 @@ static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there; or a reason why A is no stencil */
+/* From AIJ, array by array, at the speed of memory, on the device where both matrices lie there and have one unknown a point; of several
+   from BAIJ too. Or a reason why A is no stencil */
 static PetscErrorCode HJMatFillByArrays(Mat A, Mat B, char why[], size_t len)
 {
   Mat_HJStencil     *hj     = (Mat_HJStencil *)B->data;
+  const PetscBool    system = (PetscBool)(hj->c.dof > 1);
   const HJRowReader *reader = NULL;
   PetscBool          device, fits = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDevice(B, &device));
-  if (device) PetscCall(HJOperatorChooseReader(A, hj->device->backend, &reader));
+  if (device && !system) PetscCall(HJOperatorChooseReader(A, hj->device->backend, &reader));
   why[0] = 0;
   for (int box = 0; box < 2 && !fits && !why[0]; box++) {
-    if (box) PetscCall(HJMatSetShape(B, HJ_BOX));
+    if (box || system) PetscCall(HJMatSetShape(B, box ? HJ_BOX : hj->c.shape)); /* and all slots */
     PetscCall(HJMatAllocArrays(B, reader ? reader->mtype : PETSC_MEMTYPE_HOST, PETSC_FALSE));
     PetscCall(HJStencilReadCoefficients(A, hj->da, &hj->grid, reader, reader ? &hj->d : &hj->c, &fits, why, len));
   }
@@ -170,8 +172,8 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(B));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  aij = (PetscBool)(aij && ((Mat_HJStencil *)B->data)->c.dof == 1);
+  if (((Mat_HJStencil *)B->data)->c.dof == 1) PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  else PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
   if (aij) PetscCall(HJMatFillByArrays(A, B, why, sizeof(why)));
   if (!aij || why[0]) PetscCall(HJMatFillByRows(A, B)); /* which knows what becomes of entries that have no place */
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));

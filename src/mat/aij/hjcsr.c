@@ -5,128 +5,40 @@
 #include "mat/base/hjmat.h"
 #include "operator/hjkrylov.h"
 
-static PetscErrorCode MatCreateSubMatrix_HJStencil(Mat A, IS rows, IS columns, MatReuse reuse, Mat *B)
-{
-  Mat aij;
+/* An operation with these arguments which does what is said with the matrix as AIJ */
+#define HJ_AS_AIJ(Name, arguments, does)                                                                                                   \
+  static PetscErrorCode Name##_HJStencil arguments                                                                                         \
+  {                                                                                                                                        \
+    Mat aij;                                                                                                                               \
+                                                                                                                                           \
+    PetscFunctionBegin;                                                                                                                    \
+    PetscCall(HJMatGetAIJ(A, &aij));                                                                                                       \
+    does;                                                                                                                                  \
+    PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
+  }
 
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatCreateSubMatrix(aij, rows, columns, reuse, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateSubMatrices_HJStencil(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[])
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatCreateSubMatrices(aij, n, rows, columns, reuse, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateSubMatricesMPI_HJStencil(Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat **B)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatCreateSubMatricesMPI(aij, n, rows, columns, reuse, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatInvertBlockDiagonal_HJStencil(Mat A, const PetscScalar **values)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatInvertBlockDiagonal(aij, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatInvertVariableBlockDiagonal_HJStencil(Mat A, PetscInt n, const PetscInt *sizes, PetscScalar *values)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatInvertVariableBlockDiagonal(aij, n, sizes, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatIncreaseOverlap_HJStencil(Mat A, PetscInt n, IS is[], PetscInt overlap)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatIncreaseOverlap(aij, n, is, overlap));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetDiagonalBlock_HJStencil(Mat A, Mat *block)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetDiagonalBlock(aij, block));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetMultiProcBlock_HJStencil(Mat A, MPI_Comm comm, MatReuse reuse, Mat *block)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetMultiProcBlock(aij, comm, reuse, block));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatFindOffBlockDiagonalEntries_HJStencil(Mat A, IS *rows)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatFindOffBlockDiagonalEntries(aij, rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatCreateSubMatrix, (Mat A, IS rows, IS columns, MatReuse reuse, Mat *B),
+          PetscCall(MatCreateSubMatrix(aij, rows, columns, reuse, B)))
+HJ_AS_AIJ(MatCreateSubMatrices, (Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat *B[]),
+          PetscCall(MatCreateSubMatrices(aij, n, rows, columns, reuse, B)))
+HJ_AS_AIJ(MatCreateSubMatricesMPI, (Mat A, PetscInt n, const IS rows[], const IS columns[], MatReuse reuse, Mat **B),
+          PetscCall(MatCreateSubMatricesMPI(aij, n, rows, columns, reuse, B)))
+HJ_AS_AIJ(MatInvertBlockDiagonal, (Mat A, const PetscScalar **values), PetscCall(MatInvertBlockDiagonal(aij, values)))
+HJ_AS_AIJ(MatInvertVariableBlockDiagonal, (Mat A, PetscInt n, const PetscInt *sizes, PetscScalar *values),
+          PetscCall(MatInvertVariableBlockDiagonal(aij, n, sizes, values)))
+HJ_AS_AIJ(MatIncreaseOverlap, (Mat A, PetscInt n, IS is[], PetscInt overlap), PetscCall(MatIncreaseOverlap(aij, n, is, overlap)))
+HJ_AS_AIJ(MatGetDiagonalBlock, (Mat A, Mat *block), PetscCall(MatGetDiagonalBlock(aij, block)))
+HJ_AS_AIJ(MatGetMultiProcBlock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat *block),
+          PetscCall(MatGetMultiProcBlock(aij, comm, reuse, block)))
+HJ_AS_AIJ(MatFindOffBlockDiagonalEntries, (Mat A, IS *rows), PetscCall(MatFindOffBlockDiagonalEntries(aij, rows)))
 
 /* Colourings of a matrix on several ranks */
-static PetscErrorCode MatGetSeqNonzeroStructure_HJStencil(Mat A, Mat *all)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetSeqNonzeroStructure(aij, all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetRandom_HJStencil(Mat A, PetscRandom random)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatSetRandom(aij, random));
-  PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
-                                            const PetscInt *i[], const PetscInt *j[], PetscBool *done)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetRowIJ(aij, shift, symmetric, compressed, n, i, j, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatGetSeqNonzeroStructure, (Mat A, Mat *all), PetscCall(MatGetSeqNonzeroStructure(aij, all)))
+HJ_AS_AIJ(MatSetRandom, (Mat A, PetscRandom random), PetscCall(MatSetRandom(aij, random)); PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN)))
+HJ_AS_AIJ(MatGetRowIJ,
+          (Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n, const PetscInt *i[], const PetscInt *j[],
+           PetscBool *done),
+          PetscCall(MatGetRowIJ(aij, shift, symmetric, compressed, n, i, j, done)))
 
 static PetscErrorCode MatRestoreRowIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
                                                 const PetscInt *i[], const PetscInt *j[], PetscBool *done)
@@ -144,16 +56,10 @@ static PetscErrorCode MatInodeAdjustForInodes_HJStencil(Mat A, IS *rows, IS *col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetColumnIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
-                                               const PetscInt *i[], const PetscInt *j[], PetscBool *done)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetColumnIJ(aij, shift, symmetric, compressed, n, i, j, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatGetColumnIJ,
+          (Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n, const PetscInt *i[], const PetscInt *j[],
+           PetscBool *done),
+          PetscCall(MatGetColumnIJ(aij, shift, symmetric, compressed, n, i, j, done)))
 
 static PetscErrorCode MatRestoreColumnIJ_HJStencil(Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n,
                                                    const PetscInt *i[], const PetscInt *j[], PetscBool *done)
@@ -163,71 +69,29 @@ static PetscErrorCode MatRestoreColumnIJ_HJStencil(Mat A, PetscInt shift, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetColumnReductions_HJStencil(Mat A, PetscInt type, PetscReal *reductions)
-{
-  Mat aij;
+HJ_AS_AIJ(MatGetColumnReductions, (Mat A, PetscInt type, PetscReal *reductions),
+          PetscUseTypeMethod(aij, getcolumnreductions, type, reductions))
+HJ_AS_AIJ(MatGetGhosts, (Mat A, PetscInt *n, const PetscInt *ghosts[]), PetscCall(MatGetGhosts(aij, n, ghosts)))
 
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscUseTypeMethod(aij, getcolumnreductions, type, reductions);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetGhosts_HJStencil(Mat A, PetscInt *n, const PetscInt *ghosts[])
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatGetGhosts(aij, n, ghosts));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSOR_HJStencil_AIJ(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits,
-                                           Vec x)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(MatSOR(aij, b, omega, flag, shift, its, lits, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatSORSystem, (Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x),
+          PetscCall(MatSOR(aij, b, omega, flag, shift, its, lits, x)))
 
 PetscErrorCode HJMatSetOpsSystem(Mat A)
 {
   PetscFunctionBegin;
-  A->ops->sor = MatSOR_HJStencil_AIJ;
+  A->ops->sor = MatSORSystem_HJStencil;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, HJ_GET_PRODUCTS, NULL)); /* KSPHJCG's passes are for one unknown a point */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A number for each row */
-#define HJ_ROW_NUMBERS(Name, operation)                                                                                                    \
-  static PetscErrorCode Name##_HJStencil(Mat A, Vec v, PetscInt column[])                                                                  \
-  {                                                                                                                                        \
-    Mat aij;                                                                                                                               \
-                                                                                                                                           \
-    PetscFunctionBegin;                                                                                                                    \
-    PetscCall(HJMatGetAIJ(A, &aij));                                                                                                       \
-    PetscUseTypeMethod(aij, operation, v, column);                                                                                         \
-    PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
-  }
-HJ_ROW_NUMBERS(MatGetRowMax, getrowmax)
-HJ_ROW_NUMBERS(MatGetRowMin, getrowmin)
-HJ_ROW_NUMBERS(MatGetRowMaxAbs, getrowmaxabs)
-HJ_ROW_NUMBERS(MatGetRowMinAbs, getrowminabs)
+HJ_AS_AIJ(MatGetRowMax, (Mat A, Vec v, PetscInt column[]), PetscUseTypeMethod(aij, getrowmax, v, column))
+HJ_AS_AIJ(MatGetRowMin, (Mat A, Vec v, PetscInt column[]), PetscUseTypeMethod(aij, getrowmin, v, column))
+HJ_AS_AIJ(MatGetRowMaxAbs, (Mat A, Vec v, PetscInt column[]), PetscUseTypeMethod(aij, getrowmaxabs, v, column))
+HJ_AS_AIJ(MatGetRowMinAbs, (Mat A, Vec v, PetscInt column[]), PetscUseTypeMethod(aij, getrowminabs, v, column))
 
 #if PETSC_VERSION_GE(3, 21, 0)
-static PetscErrorCode MatGetRowSumAbs_HJStencil(Mat A, Vec v)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscUseTypeMethod(aij, getrowsumabs, v);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatGetRowSumAbs, (Mat A, Vec v), PetscUseTypeMethod(aij, getrowsumabs, v))
 
 /* Zeros take no room that could be given back */
 static PetscErrorCode MatEliminateZeros_HJStencil(Mat A, PetscBool keep)
@@ -238,36 +102,10 @@ static PetscErrorCode MatEliminateZeros_HJStencil(Mat A, PetscBool keep)
 #endif
 
 /* Colours perturb and read AIJ's entries */
-static PetscErrorCode MatFDColoringCreate_HJStencil(Mat A, ISColoring is, MatFDColoring color)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscUseTypeMethod(aij, fdcoloringcreate, is, color);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatFDColoringSetUp_HJStencil(Mat A, ISColoring is, MatFDColoring color)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscUseTypeMethod(aij, fdcoloringsetup, is, color);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatFDColoringApply_HJStencil(Mat A, MatFDColoring color, Vec x, void *ctx)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscUseTypeMethod(aij, fdcoloringapply, color, x, ctx);
-  PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatFDColoringCreate, (Mat A, ISColoring is, MatFDColoring color), PetscUseTypeMethod(aij, fdcoloringcreate, is, color))
+HJ_AS_AIJ(MatFDColoringSetUp, (Mat A, ISColoring is, MatFDColoring color), PetscUseTypeMethod(aij, fdcoloringsetup, is, color))
+HJ_AS_AIJ(MatFDColoringApply, (Mat A, MatFDColoring color, Vec x, void *ctx), PetscUseTypeMethod(aij, fdcoloringapply, color, x, ctx);
+          PetscCall(MatCopy(aij, A, SAME_NONZERO_PATTERN)))
 
 /* The product of the same matrices with AIJ in place of stencil matrices and interpolations; HJProductPutBack() gives back what was
    there */
@@ -419,26 +257,11 @@ PetscErrorCode MatLoad_HJStencil(Mat A, PetscViewer viewer)
 typedef PetscErrorCode (*HJCreateGraph)(Mat, PetscBool, PetscBool, PetscReal, Mat *);
 typedef PetscErrorCode (*HJCreateGraphOfIndices)(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 
-static PetscErrorCode MatCreateGraph_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, Mat *graph)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(((HJCreateGraph)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateGraphOfIndices_HJStencil(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, PetscInt n,
-                                                        PetscInt index[], Mat *graph)
-{
-  Mat aij;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatGetAIJ(A, &aij));
-  PetscCall(((HJCreateGraphOfIndices)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, n, index, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+HJ_AS_AIJ(MatCreateGraph, (Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, Mat *graph),
+          PetscCall(((HJCreateGraph)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, graph)))
+HJ_AS_AIJ(MatCreateGraphOfIndices,
+          (Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, PetscInt n, PetscInt index[], Mat *graph),
+          PetscCall(((HJCreateGraphOfIndices)(void (*)(void))aij->ops->creategraph)(aij, symmetric, scale, filter, n, index, graph)))
 
 #if PETSC_VERSION_LT(3, 23, 0)
 /* Every row has an entry on the diagonal, zero or not */

@@ -181,8 +181,8 @@ PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 /* hjstorage.c */
 /* Star or box: slots, all that there can be, and what filling and reading need to know of them. All coefficients are 0 afterwards */
 PETSC_INTERN PetscErrorCode HJMatSetShape(Mat, HJShape);
-/* Several unknowns a point: the slots of another matrix of the same shape */
-PETSC_INTERN PetscErrorCode HJMatSetSlotsLike(Mat, Mat);
+/* Several unknowns a point: all slots of a box of the pairs of components that another matrix has */
+PETSC_INTERN PetscErrorCode HJMatSetPairsLike(Mat, Mat);
 /* From now on every entry has a slot */
 PETSC_INTERN PetscErrorCode HJMatAddSlots(Mat);
 /* Entries of all offsets of the shape as the row of all points */
@@ -266,6 +266,8 @@ PETSC_INTERN PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *is);
 PETSC_INTERN PetscErrorCode HJTransferHasCoefficients(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
 PETSC_INTERN PetscErrorCode HJTransferGetVariable(Mat, const HJArrayOps *, HJTransfers **);
+/* Of several unknowns a point, see HJMatTransferLeave(); NULL: all are kept */
+PETSC_INTERN PetscErrorCode HJTransferGetKeep(Mat, Vec *);
 PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode HJTransferGetSymmetric(Mat, PetscBool *);
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, whichever is the smallest that
-   holds the coefficients.
+   Storage of a stencil matrix: arrays while it is filled; at assembly one row, a dictionary or arrays, as core/hjdistinct.h decides.
 */
 #include "hjmat.h"
-
-/* A dictionary pays from so many points for each of its rows on */
-#define HJ_POINTS_PER_ROW 4
+#include "operator/hjpairs.h"
 
 PetscErrorCode HJMatSetZero(Mat A)
 {
@@ -87,7 +84,8 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
+/* Several unknowns a point: the slots of another matrix of the same shape */
+static PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
 {
   Mat_HJStencil *hb = (Mat_HJStencil *)B->data;
   unsigned char *present;
@@ -98,6 +96,25 @@ PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
   PetscCall(PetscMalloc1(n, &present));
   for (PetscInt e = 0; e < n; e++) present[e] = hb->place[e] >= 0;
   PetscCall(HJMatSetShapeOf(A, hb->c.shape, present));
+  PetscCall(PetscFree(present));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMatSetPairsLike(Mat A, Mat B)
+{
+  Mat_HJStencil        *hj = (Mat_HJStencil *)A->data;
+  const HJCoefficients *b  = &((Mat_HJStencil *)B->data)->c;
+  const PetscInt        n = HJShapeSlots(b->dim, HJ_BOX) * b->dof * b->dof, dof = b->dof;
+  unsigned char        *present;
+  PetscBool             same = (PetscBool)(hj->c.shape == HJ_BOX || b->dim == 1);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &present));
+  for (PetscInt e = 0; e < n; e++) {
+    present[e] = HJPairsHave(b, e / dof % dof, e % dof);
+    same       = (PetscBool)(same && present[e] == (hj->place[e] >= 0));
+  }
+  if (!same) PetscCall(HJMatSetShapeOf(A, HJ_BOX, present));
   PetscCall(PetscFree(present));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -361,9 +378,7 @@ static PetscErrorCode HJMatTryDictionary(Mat A, const HJArrayOps *ops, unsigned 
   PetscCall(ops->scan(c, &hj->grid, &nrows, &rows, &ids));
   PetscCall(PetscMalloc2(PetscMax(nrows, 0), &map, HJ_MAX_ROWS, &merged));
   if (nrows > 0) HJDistinctMerge(c->nslots, nrows, rows, &n, merged, map);
-  for (PetscInt m = 0; m < n; m++)
-    if (!HJMatIsFinite(c->nslots, merged[m].a)) n = -1;
-  if (n == 1 || (n > 1 && n <= c->npoints / HJ_POINTS_PER_ROW)) {
+  if (HJStoresRows(HJ_FOR_PRODUCTS, c->nslots, n, merged, c->npoints)) {
     PetscCall(ops->alloc((size_t)c->npoints, &index));
     PetscCall(ops->number(c->npoints, &ids, nrows, map, index));
     PetscCall(HJMatSetRows(A, ops, n, merged, index));

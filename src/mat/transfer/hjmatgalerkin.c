@@ -15,6 +15,9 @@ static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sums whose terms cancel but for rounding are 0: what is left of them would count as a coupling */
+#define HJ_COLLAPSE_ROUNDING (64 * PETSC_MACHINE_EPSILON)
+
 /* Rows of a box become those of a star: each direction gets what leads to any point there, the centre what keeps the row sum */
 static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
 {
@@ -25,7 +28,8 @@ static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(rows->nrows * n, &star));
   for (PetscInt r = 0; r < rows->nrows; r++) {
-    PetscScalar *to = star + r * n;
+    PetscScalar *to              = star + r * n;
+    PetscReal    size[1 + 2 * 3] = {0}; /* sums of the terms' sizes */
 
     for (PetscInt s = 0; s < box.nslots; s++) {
       const PetscScalar a = rows->rows[r * box.nslots + s];
@@ -36,9 +40,12 @@ static PetscErrorCode HJGalerkinCollapse(PetscInt dim, HJGalerkinRows *rows)
       for (int d = 0; d < dim; d++) {
         if (!off[d]) continue;
         to[1 + 2 * d + (off[d] > 0)] += a;
+        size[1 + 2 * d + (off[d] > 0)] += PetscAbsScalar(a);
         to[0] -= a;
       }
     }
+    for (PetscInt s = 1; s < n; s++)
+      if (PetscAbsScalar(to[s]) <= HJ_COLLAPSE_ROUNDING * size[s]) to[s] = 0.0;
   }
   PetscCall(PetscFree(rows->rows));
   rows->rows = star;
@@ -109,6 +116,31 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of several unknowns a point. Points that have no part in the interpolation have none in the matrix either */
+static PetscErrorCode HJGalerkinSystem(HJGalerkins *op, Mat A, Mat P, Mat C)
+{
+  Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
+  const HJArrayOps *ops;
+  HJCoefficients   *fine, *coarse;
+  Vec               keep;
+  Mat               K = A;
+
+  PetscFunctionBegin;
+  PetscCall(HJTransferGetKeep(P, &keep));
+  if (keep) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &K));
+    PetscCall(MatDiagonalScale(K, keep, keep));
+  }
+  PetscCall(HJMatGetHome(K, &ops, &fine));
+  PetscCall(HJMatSetPairsLike(C, K));
+  PetscCall(HJMatAllocArrays(C, ops->backend->mtype, PETSC_FALSE));
+  PetscCall(HJMatGetIn(C, ops, &coarse));
+  PetscCall(HJGalerkinsSystem(op, ops, fine, coarse));
+  hj->changed = (PetscBool)(fine->storage == HJ_COEFFICIENTS_ROW); /* else one row is not looked for */
+  if (keep) PetscCall(MatDestroy(&K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What HJGalerkinCollapse() does with rows, done with the arrays of a box */
 static PetscErrorCode HJGalerkinCollapseArrays(Mat C)
 {
@@ -143,20 +175,21 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
   Mat_HJStencil  *hj = (Mat_HJStencil *)C->data;
   HJGalerkins    *op = hj->galerkin;
   Mat             A = C->product->A, P = C->product->B;
-  const PetscBool star = (PetscBool)(hj->c.shape == HJ_STAR && hj->c.dim > 1);
-  PetscBool       rows_fit;
+  const PetscBool system = (PetscBool)(hj->c.dof > 1), star = (PetscBool)(!system && hj->c.shape == HJ_STAR && hj->c.dim > 1);
+  PetscBool       rows_fit = system;
   PetscLogDouble  flops;
 
   PetscFunctionBegin;
   PetscCall(HJMatCheckArrays(C));
-  PetscCall(HJGalerkinTryRows(op, A, P, C, &rows_fit));
+  if (system) PetscCall(HJGalerkinSystem(op, A, P, C));
+  else PetscCall(HJGalerkinTryRows(op, A, P, C, &rows_fit));
   if (!rows_fit) {
     if (star) PetscCall(HJMatSetShape(C, HJ_BOX));
     PetscCall(HJGalerkinArrays(op, A, P, star, C));
     if (star) PetscCall(HJGalerkinCollapseArrays(C));
-    flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * A->rmap->n;
-    PetscCall(PetscLogFlops(flops));
   }
+  flops = 4.0 * ((Mat_HJStencil *)A->data)->c.nslots * ((Mat_HJStencil *)A->data)->c.npoints;
+  if (system || !rows_fit) PetscCall(PetscLogFlops(flops));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);

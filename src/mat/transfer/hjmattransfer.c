@@ -78,6 +78,24 @@ PetscErrorCode HJMatTransferSetSymmetric(Mat P, PetscBool symmetric)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatTransferLeave(Mat P, Vec mask)
+{
+  Mat_HJTransfer *tr    = (Mat_HJTransfer *)P->data;
+  HJTransfers    *op    = tr->device ? tr->device : tr->host;
+  HJTransfers    *other = tr->device ? tr->host : NULL;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&tr->keep));
+  PetscCall(MatDestroy(&tr->aij));
+  if (mask) {
+    PetscCall(VecDuplicate(mask, &tr->keep));
+    PetscCall(HJTransfersKeep(op, mask, tr->keep));
+  } else PetscCall(HJTransfersSetKeep(op, NULL));
+  if (other) PetscCall(HJTransfersSetKeep(other, tr->keep));
+  PetscCall(PetscObjectStateIncrease((PetscObject)P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJTransferRefuseChange(Mat P)
 {
   PetscFunctionBegin;
@@ -113,6 +131,7 @@ static PetscErrorCode MatDuplicate_HJTransfer(Mat P, MatDuplicateOption op, Mat 
 
   PetscFunctionBegin;
   PetscCall(HJMatCreateTransfer(tr->coarse, tr->fine, &tr->transfer, Q));
+  if (tr->keep) PetscCall(HJMatTransferLeave(*Q, tr->keep)); /* as a mask it is what it makes */
   if (tr->variable) {
     Mat_HJTransfer *copy = (Mat_HJTransfer *)(*Q)->data;
     HJTransfers    *to   = NULL;
@@ -138,7 +157,7 @@ static PetscErrorCode MatGetInfo_HJTransfer(Mat P, MatInfoType which, MatInfo *i
 {
   const Mat_HJTransfer *tr      = (Mat_HJTransfer *)P->data;
   const HJTransfer     *t       = &tr->transfer;
-  PetscLogDouble        entries = 1.0, bytes = 0.0;
+  PetscLogDouble        entries = t->fine.dof, bytes = 0.0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -289,6 +308,7 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
   for (int s = 0; s < 2; s++) PetscCall(HJGalerkinsDestroy(&tr->reader[s]));
   PetscCall(HJTransfersDestroy(&tr->host));
   PetscCall(HJTransfersDestroy(&tr->device));
+  PetscCall(VecDestroy(&tr->keep));
   PetscCall(HJLayoutFree(&tr->columns));
   PetscCall(MatDestroy(&tr->aij));
   PetscCall(DMDestroy(&tr->coarse));
@@ -310,10 +330,10 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    Notes:
    `DMCreateInterpolation()` makes it between two `DMDA` whose matrices are of type `MATHJSTENCIL`, once one such matrix was made on the
    coarse `DMDA`, or on one that it was coarsened or refined from. It is `DMDA`'s own interpolation (`DMDA_Q1`) where each direction is
-   refined by 1 or 2 and there is one degree of freedom a point; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
+   refined by 1 or 2; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
    says why.
 
-   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. That of `PCHJMG` may have coefficients of its own at every fine point, from the
+   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. Several degrees of freedom at a point are interpolated alike, each by itself. That of `PCHJMG` may have coefficients of its own at every fine point, from the
    rows of a matrix; see `PCHJMGSetTransfer()`.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
@@ -367,7 +387,7 @@ PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat 
   HJTransfers    *op = NULL;
   VecType         vectype;
   PetscBool       device = PETSC_FALSE;
-  const PetscInt  nf = (PetscInt)HJBoxSize(&t->fine.owned), nc = (PetscInt)HJBoxSize(&t->coarse.owned);
+  const PetscInt  nf = t->fine.dof * (PetscInt)HJBoxSize(&t->fine.owned), nc = t->fine.dof * (PetscInt)HJBoxSize(&t->coarse.owned);
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)fine), P));

@@ -16,6 +16,7 @@ typedef struct {
   HJTransfer   transfer;
   HJTransfers *host, *device;    /* for vectors there; the first is made with the matrix, the other when it is first needed */
   PetscBool    host_only;        /* some rank has vectors that are bound to the CPU */
+  Vec          keep;             /* see HJMatTransferLeave(); NULL: all unknowns are kept */
   HJTransfers *variable;         /* the one of the two whose coefficients the other copies; NULL: bilinear */
   HJGalerkins *reader[2];        /* of the rows that coefficients came from, and of their symmetric part; made when they are first needed */
   PetscBool    stars, symmetric; /* see HJMatTransferSetStars(), HJMatTransferSetSymmetric() */

@@ -31,6 +31,7 @@ PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
 #endif
     PetscCall(HJMatChooseExchange(tr->fine, ops, &exchange));
     PetscCall(HJTransfersCreate(tr->coarse, tr->fine, &tr->transfer, ops, exchange, here));
+    if (tr->keep) PetscCall(HJTransfersSetKeep(*here, tr->keep));
   }
   if (tr->variable && !(*here)->coefficient) PetscCall(HJTransferCopyCoefficients(tr->variable, *here));
   *op = *here;
@@ -41,6 +42,13 @@ PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
 {
   PetscFunctionBegin;
   *coarse = ((Mat_HJTransfer *)P->data)->coarse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransferGetKeep(Mat P, Vec *keep)
+{
+  PetscFunctionBegin;
+  *keep = ((Mat_HJTransfer *)P->data)->keep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,7 +85,7 @@ PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *same)
 {
   const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
   const HJTransfer *t    = &((Mat_HJTransfer *)P->data)->transfer;
-  PetscMPIInt       mine = 1;
+  PetscMPIInt       mine = grid->dof == t->fine.dof;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {

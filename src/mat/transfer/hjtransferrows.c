@@ -23,7 +23,7 @@ static void HJRowAdd(PetscInt *n, PetscInt *columns, PetscScalar *values, PetscI
 }
 
 /* What a coarse point gives to a fine one, both by their global coordinates; false: there is no such coarse point */
-static PetscBool HJTransferCoefficient(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3],
+static PetscBool HJTransferEntry(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3],
                                        PetscScalar *v)
 {
   PetscInt c[3];
@@ -44,14 +44,22 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
 {
   Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
   const HJTransfer *t    = &tr->transfer;
-  PetscInt          left = row - P->rmap->rstart, first[3], number[3], place[3], count = 0;
+  const PetscInt    dof = t->fine.dof, own = row - P->rmap->rstart;
+  PetscInt          left = own / dof, first[3], number[3], place[3], count = 0;
   PetscReal         coefficient = 1.0;
   HJColumns         w           = {.nslots = 0};
 
   PetscFunctionBegin;
-  PetscCheck(left >= 0 && left < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(own >= 0 && own < P->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Row %" PetscInt_FMT " is another rank's; this one has the rows %" PetscInt_FMT " to %" PetscInt_FMT, row, P->rmap->rstart,
              P->rmap->rend - 1);
+  if (tr->keep) {
+    const PetscScalar *keep;
+
+    PetscCall(VecGetArrayRead(tr->keep, &keep));
+    coefficient = PetscRealPart(keep[own]);
+    PetscCall(VecRestoreArrayRead(tr->keep, &keep));
+  }
   for (int d = 0; d < 3; d++) {
     const PetscInt width = HJBoxWidth(&t->fine.owned, d), at = t->fine_start[d] + left % width;
 
@@ -79,8 +87,8 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
 
     PetscScalar v = coefficient;
 
-    if (tr->variable && !HJTransferCoefficient(t, &w, place, at, &v)) continue;
-    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutPoint(&tr->columns, at), v);
+    if (tr->variable && !HJTransferEntry(t, &w, place, at, &v)) continue;
+    HJRowAdd(&count, tr->row_columns, tr->row_values, HJLayoutPoint(&tr->columns, at) * dof + own % dof, v);
   }
   *n = count;
   if (columns) *columns = tr->row_columns;

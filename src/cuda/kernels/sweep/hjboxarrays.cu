@@ -9,6 +9,7 @@
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "core/hjcoefficients.h"
+#include "core/hjrestriction.h"
 
 /* Lines of a plane, at most: a launch has up to 65535 blocks in y */
 #define HJ_BOXARRAYS_LINES (65535 * (HJ_BOXARRAYS_THREADS / HJ_BOXARRAYS_WIDTH))
@@ -97,9 +98,24 @@ static bool HJBoxArraysMultiplies(const HJProduct *p)
          p->shell->width[2] <= 65535;
 }
 
+/* Products read halves at nearly the speed of memory, which what also gathers does not */
+static bool HJBoxArraysRestrictsApart(const HJCoefficients *a)
+{
+  return a->half && a->dim == 3 && a->shape == HJ_BOX && a->npoints >= HJ_RESTRICT_MANY;
+}
+
 static int HJBoxArraysTakes(const HJDevice *, const HJAsk *ask)
 {
-  return ask->kind == HJ_SINGLE ? HJBoxArraysSweeps(ask) : ask->kind == HJ_PRODUCT ? HJBoxArraysMultiplies(ask->product) : false;
+  switch (ask->kind) {
+  case HJ_SINGLE:
+    return HJBoxArraysSweeps(ask);
+  case HJ_PRODUCT:
+    return HJBoxArraysMultiplies(ask->product);
+  case HJ_RESTRICTS_APART:
+    return HJBoxArraysRestrictsApart(ask->restriction->a);
+  default:
+    return false;
+  }
 }
 
 /* n: points in each direction */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   y = y + P x where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions: a thread has
-   two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few registers, so that
-   many threads wait for memory at once.
+   y = y + P x, or y = P x, where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions:
+   a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few
+   registers, so that many threads wait for memory at once.
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "hjtransfer_cuda.h"
@@ -11,7 +11,8 @@
 typedef struct {
   const PetscScalar *x;
   PetscScalar       *y;
-  int                n[3], nc[3];
+  int                n[3], nc[3], pitch; /* pitch: from a line of y to the next */
+  long long          plane;              /* and from a plane */
   int                first[3]; /* fine place of the first coarse point; where it is 1 the one before hangs, or lies above another rank's */
   PetscScalar        scale[3][2]; /* see HJTransferGetScale() */
   int                line;        /* of the coarse planes of other ranks: */
@@ -49,22 +50,23 @@ static __device__ __forceinline__ PetscScalar HJAddMean(const PetscScalar *x, co
   return at.half * ((at.in0 ? __ldg(x + at.i0) : HJ_ZERO) + (at.in1 ? __ldg(x + at.i1) : HJ_ZERO));
 }
 
+template <bool ADDS>
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd3D_Kernel(const __grid_constant__ HJAddArgs p)
 {
   const int       i = blockIdx.x * HJ_ADD_X + threadIdx.x, m = (int)(blockIdx.y * HJ_ADD_Y + threadIdx.y) - p.first[1];
   const int       s = (int)blockIdx.z - p.first[2], j = 2 * m + p.first[1], z = 2 * s + p.first[2];
   const bool      here = i < p.n[0] && m < p.nc[1], one = here && m >= 0, two = here && j + 1 < p.n[1];
   const bool      low = s >= 0, high = z + 1 < p.n[2], in = one && low, line = two && low, plane = one && high, both = two && high;
-  const long long fine = (long long)p.n[0] * p.n[1], coarse = (long long)p.nc[0] * p.nc[1];
-  PetscScalar    *y       = p.y + z * fine + (long long)j * p.n[0] + i;
+  const long long fine = p.plane, coarse = (long long)p.nc[0] * p.nc[1];
+  PetscScalar    *y       = p.y + z * fine + (long long)j * p.pitch + i;
   PetscScalar     b[2][2] = {}, a[2][2] = {};
 
   if (!p.exchanged || s < 0 || s + 1 >= p.nc[2]) HJDAwaitInput();
   HJDLetNextStart();
-  if (in) b[0][0] = y[0];
-  if (line) b[0][1] = y[p.n[0]];
-  if (plane) b[1][0] = y[fine];
-  if (both) b[1][1] = y[fine + p.n[0]];
+  if (ADDS && in) b[0][0] = y[0];
+  if (ADDS && line) b[0][1] = y[p.pitch];
+  if (ADDS && plane) b[1][0] = y[fine];
+  if (ADDS && both) b[1][1] = y[fine + p.pitch];
 
   const HJAddPlace   at   = HJAddPlaceOf(p, i);
   const bool         next = two && m + 1 < p.nc[1], own[2] = {s >= 0, s + 1 < p.nc[2]};
@@ -79,17 +81,18 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const PetscScalar wm = HJAddHalf(p, 1, j + 1), ws = HJAddHalf(p, 2, z + 1);
 
   if (in) y[0] = b[0][0] + a[0][0];
-  if (line) y[p.n[0]] = b[0][1] + wm * (a[0][0] + a[0][1]);
+  if (line) y[p.pitch] = b[0][1] + wm * (a[0][0] + a[0][1]);
   if (plane) y[fine] = b[1][0] + ws * (a[0][0] + a[1][0]);
-  if (both) y[fine + p.n[0]] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
+  if (both) y[fine + p.pitch] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
 }
 
+template <bool ADDS>
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd2D_Kernel(const __grid_constant__ HJAddArgs p)
 {
   const int        i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x;
   const int        m = (int)blockIdx.y * (HJ_ADD_2D / 2) - p.first[1], j = 2 * m + p.first[1]; /* a coarse line, and the fine line on it */
   const int        lo = max(-j, 0), lines = i < p.n[0] ? p.n[1] - j : 0;
-  PetscScalar     *y            = p.y + (long long)j * p.n[0] + i;
+  PetscScalar     *y            = p.y + (long long)j * p.pitch + i;
   PetscScalar      b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
   const HJAddPlace at = HJAddPlaceOf(p, i);
 
@@ -97,16 +100,16 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   HJDLetNextStart();
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u >= lo && u < lines) b[u] = y[(long long)u * p.n[0]];
+    if (u >= lo && u < lines && ADDS) b[u] = y[(long long)u * p.pitch];
 #pragma unroll
   for (int u = 0; u <= HJ_ADD_2D / 2; u++)
     if (2 * u - 1 < lines && m + u >= 0 && m + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(m + u) * p.nc[0], at);
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u >= lo && u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
+    if (u >= lo && u < lines) y[(long long)u * p.pitch] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
 }
 
-/* y = y + P x on one rank, or on grids that are cut into planes */
+/* On one rank, or on grids that are cut into planes */
 static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
 {
   const HJTransferProduct *t = ask->interpolation;
@@ -115,7 +118,7 @@ static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
   const HJTransfer *g   = t->transfer;
   const bool        cut = g->fine.dim == 3 && HJTransferIsCut(g);
 
-  if (t->b != t->y || g->fine.dim < 2 || (!cut && !HJTransferIsOneRank(g))) return false;
+  if ((t->b && t->b != t->y) || g->fine.dim < 2 || (!cut && !HJTransferIsOneRank(g))) return false;
   for (int d = 0; d < g->fine.dim; d++) {
     if (cut && d == 2) break;
     if (g->factor[d] != 2 || g->fine.periodic[d] || HJBoxWidth(&g->fine.owned, d) > 4 * 65535LL) return false;
@@ -126,8 +129,11 @@ static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
 static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream, const HJTransferProduct *t)
 {
   const HJTransfer *g      = t->transfer;
-  const bool        two    = g->fine.dim == 2;
-  HJAddArgs         p      = {t->x, t->y};
+  const void       *kernel = g->fine.dim == 2
+                               ? (t->b ? (const void *)HJInterpolateAdd2D_Kernel<true> : (const void *)HJInterpolateAdd2D_Kernel<false>)
+                               : (t->b ? (const void *)HJInterpolateAdd3D_Kernel<true> : (const void *)HJInterpolateAdd3D_Kernel<false>);
+  const HJBox      *lies   = HJGridLies(&g->fine, t->lies);
+  HJAddArgs         p      = {t->x, t->y + HJBoxIndex(lies, 0, 0, 0)};
   HJLaunch          how    = {};
   void             *args[] = {&p};
 
@@ -145,16 +151,20 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
     p.line         = (int)HJBoxWidth(box, 0);
     p.beside[side] = t->ghost + t->shell->at[2][side] + HJBoxIndex(box, 0, 0, box->lo[2]);
   }
+  p.pitch     = (int)HJBoxWidth(lies, 0);
+  p.plane     = (long long)p.pitch * HJBoxWidth(lies, 1);
   p.exchanged = t->exchanged;
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
-  how.grid    = two ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + p.first[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
-                    : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + p.first[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first[2]);
+  how.grid    = g->fine.dim == 2
+                  ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + p.first[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
+                  : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + p.first[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first[2]);
   how.stream  = stream;
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, two ? (const void *)HJInterpolateAdd2D_Kernel : (const void *)HJInterpolateAdd3D_Kernel, args));
+  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyInterpolateAdd = {.name        = "interpolation added in place",
+const HJFamily HJFamilyInterpolateAdd = {.name        = "interpolation, two lines a thread",
                                          .takes       = HJInterpolateAddTakes,
+                                         .placed      = true,
                                          .interpolate = HJInterpolateAddRun};

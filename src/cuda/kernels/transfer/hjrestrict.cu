@@ -8,7 +8,7 @@
    plane gets is summed up column by column, then across columns through shared memory. A 2D grid is taken as a 3D one with one point in the
    middle direction, a 1D grid with one in the slowest too.
 */
-#include "hjrestrict_cuda.h"
+#include "core/hjrestriction.h"
 #include "hjrestrict.cuh"
 
 /* Where the points beside a point are along a direction: the way from it to place -1, 0, 1, and whether there is one */
@@ -429,6 +429,7 @@ void HJRestrictGetGrids(const HJRestriction *r, HJRestrictArgs *p)
     p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
     HJTransferGetScale(t, from, p->scale[d]);
   }
+  p->line  = p->n[0];
   p->plane = p->n[0] * p->n[1];
 }
 
@@ -442,8 +443,17 @@ PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *p)
   HJRestrictGetGrids(r, p);
   PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
-  p->x     = r->x;
-  p->b     = r->b;
+  p->x = r->x;
+  p->b = r->b;
+  if (r->lies) {
+    const int       dim = (int)r->transfer->fine.dim;
+    const long long at  = HJBoxIndex(r->lies, 0, 0, 0);
+
+    p->line  = (int)HJBoxWidth(r->lies, 0);
+    p->plane = dim == 2 ? p->line : p->line * (int)HJBoxWidth(r->lies, 1);
+    p->x += at;
+    p->b += at;
+  }
   p->y     = r->y;
   p->norm2 = r->norm2;
   for (int side = 0; side < 2; side++) {
@@ -636,9 +646,3 @@ const HJFamily HJFamilyRestrictTile  = {.name              = "restriction in til
                                         .takes             = HJRestrictTileTakes,
                                         .restrict_residual = HJRestrictRun<false>};
 const HJFamily HJFamilyRestrictMarch = {.name = "restriction", .takes = HJRestrictMarchTakes, .restrict_residual = HJRestrictRun<true>};
-
-/* Halves of a box are read at nearly the speed of memory by products (hjboxarrays.cu), not by what also gathers */
-PetscBool HJRestrictsApart_CUDA(const HJCoefficients *a)
-{
-  return (PetscBool)(a->half && a->dim == 3 && a->shape == HJ_BOX && a->npoints >= HJ_RESTRICT_MANY);
-}

@@ -9,7 +9,7 @@
 /* A shape of patches, for grids of so many points at most */
 typedef struct {
   int         points, width, height, threads, smem_bytes;
-  const void *kernel[2]; /* from x, from zero */
+  const void *kernel[2][2]; /* from x, from zero; of a whole grid, of one that is cut */
 } HJPatchEntry;
 
 template <int LANES, int ROWS, int WARPS> static HJPatchEntry HJPatchEntryOf(int points)
@@ -21,7 +21,10 @@ template <int LANES, int ROWS, int WARPS> static HJPatchEntry HJPatchEntryOf(int
           Shape::HEIGHT,
           Shape::THREADS,
           Shape::SMEM_BYTES,
-          {(const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, false>, (const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, true>}};
+          {{(const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, false, false>,
+            (const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, false, true>},
+           {(const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, true, false>,
+            (const void *)HJPatch2D_Kernel<LANES, ROWS, WARPS, true, true>}}};
 }
 
 static const HJPatchEntry HJPatchEntries[] = {HJPatchEntryOf<HJ_PATCH_SMALL>(HJ_PATCH_POINTS_SMALL),
@@ -54,15 +57,19 @@ static bool HJPatch2DFits(const HJDevice *device, const HJGrid *grid, const HJPa
          HJBoxWidth(&grid->owned, 0) >= e->width && HJBoxWidth(&grid->owned, 1) >= e->height;
 }
 
-/* Of all points of the grid, in arrays over them */
+/* Of all points of the grid, in arrays alike */
 static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
 {
-  const HJDBox  owned   = HJDBoxFrom(&grid->owned);
-  const HJDBox *boxes[] = {&s->write, &s->box, &s->ybox};
+  const HJDBox owned = HJDBoxFrom(&grid->owned);
 
-  for (const HJDBox *box : boxes)
-    if (memcmp(box, &owned, sizeof(owned))) return false;
-  return s->x != s->y;
+  return !memcmp(&s->write, &owned, sizeof(owned)) && !memcmp(&s->box, &s->ybox, sizeof(s->box)) && s->x != s->y;
+}
+
+/* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is cut into lines, more of them than
+   a sweep reads of a neighbour, so that no wall is among those */
+static bool HJPatch2DSuitsCut(const HJGrid *grid, HJKind kind, int count)
+{
+  return kind != HJ_WHOLE && !grid->neighbor[0][0] && !grid->neighbor[0][1] && grid->min_width > count + 1;
 }
 
 static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
@@ -70,7 +77,8 @@ static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
   const HJPatchEntry *e;
 
   if (ask->kind != HJ_WHOLE && ask->kind != HJ_CORRECTS && ask->kind != HJ_RESTRICTS) return 0;
-  if (ask->st->frame != HJ_FRAME_REGULAR || HJGridHasNeighbors(ask->grid)) return 0;
+  if (ask->st->frame != HJ_FRAME_REGULAR) return 0;
+  if (HJGridHasNeighbors(ask->grid) && !HJPatch2DSuitsCut(ask->grid, ask->kind, ask->count)) return 0;
   if (ask->kind == HJ_WHOLE && ask->sweep && (ask->nsweeps != 1 || !HJPatch2DIsWhole(ask->grid, ask->sweep))) return 0;
   e = HJPatch2DEntry(ask->grid);
   return e && HJPatch2DFits(device, ask->grid, e, ask->count, ask->kind == HJ_RESTRICTS);
@@ -91,40 +99,80 @@ static void HJPatch2DSetRows(const HJ_CUDA *cuda, HJPatchArgs *p)
   }
 }
 
+/* Lines of an array of a sweep, from the first point that is written on */
+static HJPatchLines HJPatch2DLines(const HJDSweep *s, const PetscScalar *own, const PetscScalar *const ghost[2])
+{
+  const int       lines[2] = {s->home_lo - s->box.lo[1], s->box.hi[1] - s->home_hi};
+  const long long first    = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  HJPatchLines    a        = {own ? own + first : NULL, {NULL, NULL}, {lines[0], lines[1]}};
+
+  for (int side = 0; side < 2; side++)
+    if (ghost[side]) a.beside[side] = ghost[side] + first;
+  return a;
+}
+
+static HJPatchLines HJPatch2DCoarseLines(const HJCoarser *c)
+{
+  const int    nx = (int)c->n[0], ny = (int)c->n[1], depth = (int)c->depth;
+  HJPatchLines a = {c->correction, {NULL, NULL}, {0, 0}};
+
+  for (int side = 0; side < 2; side++) {
+    if (!c->beside[side]) continue;
+    a.beside[side] = c->beside[side] + (side ? -ny : depth) * nx;
+    a.lines[side]  = depth;
+  }
+  return a;
+}
+
+/* Of a cut grid; copies are pointed to as if each were over ybox */
+static void HJPatch2DSetCut(const HJDSweep *s, HJPatchArgs *p)
+{
+  p->begin     = -((p->b.lines[0] + 1) & ~1);
+  p->end       = p->n[1] + p->b.lines[1];
+  p->exchanged = s->exchanged;
+  for (int side = 0; side < 2; side++) {
+    p->copy_at[side] = (side ? s->copy_hi : s->copy_lo) - s->write.lo[1];
+    p->copy[side]    = s->copy[side] ? s->copy[side] + (s->write.lo[1] - s->ybox.lo[1]) * p->n[0] : NULL;
+  }
+}
+
 static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
 {
   const HJDSweep     *s       = pass->sweep;
   const HJCoarser    *coarser = pass->coarser;
   const int           count   = pass->count;
+  const bool          cut     = HJGridHasNeighbors(&cuda->grid);
   const HJPatchEntry *e       = HJPatch2DEntry(&cuda->grid);
   HJPatchArgs         p       = {};
   void               *args[]  = {(void *)&p};
 
   PetscFunctionBegin;
-  p.b     = s->b;
-  p.x     = s->x;
-  p.c     = coarser->correction;
-  p.y     = s->y;
+  p.b     = HJPatch2DLines(s, s->b, s->bghost);
+  p.x     = HJPatch2DLines(s, s->x, s->xghost);
+  p.c     = HJPatch2DCoarseLines(coarser);
+  p.y     = s->y + HJDIndex(s->ybox, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  p.line  = HJDWidth(s->box, 0);
   p.r     = coarser->restricted;
   p.count = count;
+  for (int d = 0; d < 2; d++) p.n[d] = HJDWidth(s->write, d);
+  if (cut) HJPatch2DSetCut(s, &p);
   for (int d = 0; d < 2; d++) {
-    const int size = d ? e->height : e->width;
+    const int size = d ? e->height : e->width, n = d && cut ? p.end - p.begin : p.n[d];
     int       margin[2];
 
-    p.n[d]     = HJDWidth(s->write, d);
     p.nc[d]    = (int)coarser->n[d];
     p.first[d] = (int)coarser->first[d];
     for (int side = 0; side < 2; side++) p.scale[d][side] = coarser->scale[d][side];
     HJPatch2DMargins(count, coarser->restricted, p.first[d], margin);
     p.margin[d]   = margin[0];
     p.step[d]     = size - margin[0] - margin[1];
-    p.npatches[d] = (p.n[d] - size + p.step[d] - 1) / p.step[d] + 1;
+    p.npatches[d] = (n - size + p.step[d] - 1) / p.step[d] + 1;
   }
   HJPatch2DSetRows(cuda, &p);
   for (int j = 0; j < count; j++) p.w[j] = pass->w[j];
   const HJLaunch how = {dim3(p.npatches[0] * p.npatches[1]), dim3(e->threads), (size_t)e->smem_bytes, stream, 0, cuda->device.cc >= 90};
-  PetscCallCUDA(HJLaunchKernel(&how, e->kernel[!s->x], args));
+  PetscCallCUDA(HJLaunchKernel(&how, e->kernel[!s->x][cut], args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch};
+const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch, .placed = true};

@@ -3,7 +3,8 @@
    A 2D sweep of a 5-point operator on a small grid: a block holds a patch of the grid, which overlaps others so far that what it writes is
    exact, in registers, 4 adjacent columns and some rows a lane. What crosses lanes in x goes by shuffle, in y through shared memory. The
    sweep begins with x + P c, or from zero, and then it restricts the residual of its result. Points at the grid's ends may have rows of
-   their own, see HJPatchArgs; which shape of patch a grid gets is hjpatch2d.cu's.
+   their own, see HJPatchArgs; which shape of patch a grid gets is hjpatch2d.cu's. Of a grid that is cut into lines the lines of the
+   neighbours belong to patches too: what lies beyond them spoils one of them in each subiteration, and none that is written.
 */
 #pragma once
 
@@ -18,17 +19,31 @@ typedef struct {
   PetscScalar c[4], dinv, diagonal;
 } HJPatchRow;
 
+/* The lines of an array: the rank's own, and of a grid that is cut so many of the neighbours below and above; each array is pointed to as
+   if line 0 of the grid were its first */
 typedef struct {
-  const PetscScalar *b, *x, *c;             /* x, c NULL: from zero */
-  PetscScalar       *y, *r;                 /* r NULL: nothing is restricted */
-  int                n[2], nc[2], first[2]; /* first: as HJCoarser's */
-  PetscScalar        scale[2][2];           /* see HJTransferGetScale() */
-  int                count;
-  int                step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
-  int                margin[2];            /* first points of a patch that its neighbour writes */
-  bool               framed;               /* rows of the ends differ from the inner one */
-  HJPatchRow         row[9];               /* of first, inner and last line by first, inner and last column */
-  PetscScalar        w[HJ_PATCH_COUNT];
+  const PetscScalar *own, *beside[2];
+  int                lines[2];
+} HJPatchLines;
+
+typedef struct {
+  HJPatchLines b, x, c;               /* x.own, c.own NULL: from zero */
+  PetscScalar *y, *r;                 /* r NULL: nothing is restricted */
+  int          n[2], nc[2], first[2]; /* first: as HJCoarser's */
+  int          line;                  /* from a line of x, b and y to the next */
+  PetscScalar  scale[2][2];           /* see HJTransferGetScale() */
+  int          count;
+  int          step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
+  int          margin[2];            /* first points of a patch that its neighbour writes */
+  /* Of a cut grid: from where to where the patches reach, the first line an even one; whether those that read the rank's own lines alone
+     need not wait for the kernel before; copies of the lines below copy_at[0] and from copy_at[1] on, pointed to as y is */
+  int          begin, end;
+  bool         exchanged;
+  int          copy_at[2];
+  PetscScalar *copy[2];
+  bool         framed; /* rows of the ends differ from the inner one */
+  HJPatchRow   row[9]; /* of first, inner and last line by first, inner and last column */
+  PetscScalar  w[HJ_PATCH_COUNT];
 } HJPatchArgs;
 
 template <int LANES, int ROWS, int WARPS> struct HJPatchShape {
@@ -174,19 +189,29 @@ template <int ROWS> __device__ __forceinline__ void HJPatchScaleEnds(const HJPat
   }
 }
 
-/* x + P c; odd: whether the lane's points begin between two coarse columns, rows. c is 0 beyond its ends */
-template <int LANES, int ROWS> __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, PetscScalar x[ROWS][4])
+/* Where line j of n begins; NULL: there is none */
+template <bool CUT> __device__ __forceinline__ const PetscScalar *HJPatchLine(const HJPatchLines &a, int nx, int n, int j)
 {
-  const int          i = (i0 - p.first[0]) >> 1, j = (j0 - p.first[1]) >> 1;
-  const PetscScalar *c    = p.c + j * p.nc[0] + i;
-  const bool         oddx = (i0 - p.first[0]) & 1, oddy = (j0 - p.first[1]) & 1;
-  PetscScalar        line[ROWS / 2 + 1][4];
+  const PetscScalar *from = !CUT || (unsigned)j < (unsigned)n ? a.own : a.beside[j >= n];
+  const bool         in   = CUT ? j >= -a.lines[0] && j < n + a.lines[1] : (unsigned)j < (unsigned)n;
+
+  return in ? from + j * nx : NULL;
+}
+
+/* x + P c; odd: whether the lane's points begin between two coarse columns, rows. c is 0 beyond its ends */
+template <int LANES, int ROWS, bool CUT>
+__device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, PetscScalar x[ROWS][4])
+{
+  const int   i = (i0 - p.first[0]) >> 1, j = (j0 - p.first[1]) >> 1;
+  const bool  oddx = (i0 - p.first[0]) & 1, oddy = (j0 - p.first[1]) & 1;
+  PetscScalar line[ROWS / 2 + 1][4];
 
 #pragma unroll
   for (int k = 0; k <= ROWS / 2; k++) {
-    const unsigned    n  = (unsigned)(j + k) < (unsigned)p.nc[1] ? p.nc[0] : 0;
-    const PetscScalar a0 = (unsigned)i < n ? c[k * p.nc[0]] : HJ_ZERO, a1 = (unsigned)(i + 1) < n ? c[k * p.nc[0] + 1] : HJ_ZERO,
-                      a2 = (unsigned)(i + 2) < n ? c[k * p.nc[0] + 2] : HJ_ZERO;
+    const PetscScalar *c  = HJPatchLine<CUT>(p.c, p.nc[0], p.nc[1], j + k);
+    const unsigned     n  = c ? p.nc[0] : 0;
+    const PetscScalar  a0 = (unsigned)i < n ? c[i] : HJ_ZERO, a1 = (unsigned)(i + 1) < n ? c[i + 1] : HJ_ZERO,
+                      a2 = (unsigned)(i + 2) < n ? c[i + 2] : HJ_ZERO;
     const PetscScalar m0 = HJ_HALF * (a0 + a1), m1 = HJ_HALF * (a1 + a2);
 
     line[k][0] = oddx ? m0 : a0;
@@ -240,21 +265,31 @@ template <int LANES, int ROWS, int WARPS> __device__ __forceinline__ int HJPatch
   return (int)threadIdx.x / Shape::WIDTH * Shape::WIDTH + HJPatchColumn<LANES>((int)threadIdx.x % Shape::WIDTH);
 }
 
-/* Starts the copies of a patch of an array over the grid, of lines of nx points */
+/* Starts the copies of a patch of an array whose lines begin nx points after one another; home: all are the rank's own */
 template <int LANES, int ROWS, int WARPS>
-__device__ __forceinline__ void HJPatchFetch(const PetscScalar *a, int nx, const int start[2], PetscScalar *s_a)
+__device__ __forceinline__ void HJPatchFetch(const HJPatchLines &a, bool home, int nx, int ny, const int start[2], PetscScalar *s_a)
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
-  const PetscScalar *from = a + (start[1] + (int)threadIdx.x / Shape::WIDTH) * nx + start[0] + (int)threadIdx.x % Shape::WIDTH;
-  PetscScalar       *to   = s_a + HJPatchMine<LANES, ROWS, WARPS>();
+  const int                                i = start[0] + (int)threadIdx.x % Shape::WIDTH, j = start[1] + (int)threadIdx.x / Shape::WIDTH;
+  const PetscScalar                       *from = a.own + j * nx + i;
+  PetscScalar                             *to   = s_a + HJPatchMine<LANES, ROWS, WARPS>();
 
+  if (home) {
 #pragma unroll
-  for (int k = 0; k < Shape::COPIES; k++)
-    HJCopyNumber((unsigned)__cvta_generic_to_shared(to + k * Shape::THREADS), from + k * Shape::LINES * nx);
+    for (int k = 0; k < Shape::COPIES; k++)
+      HJCopyNumber((unsigned)__cvta_generic_to_shared(to + k * Shape::THREADS), from + k * Shape::LINES * nx);
+    return;
+  }
+#pragma unroll 4
+  for (int k = 0; k < Shape::COPIES; k++) {
+    const PetscScalar *line = HJPatchLine<true>(a, nx, ny, j + k * Shape::LINES);
+
+    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(to + k * Shape::THREADS), (line ? line : a.own) + i, line != NULL);
+  }
 }
 
 /* Of a patch, in shared memory, what the block owns goes to y */
-template <int LANES, int ROWS, int WARPS>
+template <int LANES, int ROWS, int WARPS, bool CUT>
 __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscScalar *s_x, const int start[2], const int lo[2],
                                              const int hi[2])
 {
@@ -262,14 +297,17 @@ __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscSc
 
   const int          i = start[0] + (int)threadIdx.x % Shape::WIDTH, j0 = start[1] + (int)threadIdx.x / Shape::WIDTH;
   const PetscScalar *from = s_x + HJPatchMine<LANES, ROWS, WARPS>();
-  PetscScalar       *to   = p.y + j0 * p.n[0] + i;
+  PetscScalar       *to   = p.y + j0 * p.line + i;
 
   if (i < lo[0] || i >= hi[0]) return;
 #pragma unroll
   for (int k = 0; k < Shape::COPIES; k++) {
     const int j = j0 + k * Shape::LINES;
 
-    if (j >= lo[1] && j < hi[1]) to[k * Shape::LINES * p.n[0]] = from[k * Shape::THREADS];
+    if (j < lo[1] || j >= hi[1]) continue;
+    to[k * Shape::LINES * p.line] = from[k * Shape::THREADS];
+    if (CUT && j < p.copy_at[0]) p.copy[0][j * p.n[0] + i] = from[k * Shape::THREADS];
+    if (CUT && j >= p.copy_at[1]) p.copy[1][j * p.n[0] + i] = from[k * Shape::THREADS];
   }
 }
 
@@ -307,8 +345,8 @@ __device__ __forceinline__ void HJPatchRestrict(const HJPatchArgs &p, PetscScala
   }
 }
 
-/* From zero, with a restriction, or from x + P c */
-template <int LANES, int ROWS, int WARPS, bool ZERO>
+/* From zero, with a restriction, or from x + P c. CUT: into lines, on some side of which there is a neighbour */
+template <int LANES, int ROWS, int WARPS, bool ZERO, bool CUT>
 __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_constant__ HJPatchArgs p)
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
@@ -325,17 +363,20 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
 
 #pragma unroll
   for (int d = 0; d < 2; d++) {
-    const bool last = patch[d] == p.npatches[d] - 1;
+    const bool last  = patch[d] == p.npatches[d] - 1;
+    const int  begin = CUT && d ? p.begin : 0, end = CUT && d ? p.end : p.n[d];
 
-    start[d] = last ? p.n[d] - size[d] : patch[d] * p.step[d];
-    lo[d]    = patch[d] ? patch[d] * p.step[d] + p.margin[d] : 0;
-    hi[d]    = last ? p.n[d] : (patch[d] + 1) * p.step[d] + p.margin[d];
+    start[d] = last ? end - size[d] : begin + patch[d] * p.step[d];
+    lo[d]    = patch[d] ? begin + patch[d] * p.step[d] + p.margin[d] : 0;
+    hi[d]    = last ? p.n[d] : begin + (patch[d] + 1) * p.step[d] + p.margin[d];
+    if (CUT && d) lo[d] = max(lo[d], 0), hi[d] = min(hi[d], p.n[d]);
   }
   at.first          = start[0] == 0 && at.lane == 0 ? 0 : 1;
   at.last           = start[0] + size[0] == p.n[0] && at.lane == LANES - 1 ? 2 : 1;
-  at.below          = start[1] == 0 && at.strip == 0 ? 0 : 3;
-  at.above          = start[1] + size[1] == p.n[1] && at.strip == Shape::STRIPS - 1 ? 6 : 3;
+  at.below          = start[1] == 0 && !(CUT && p.begin) && at.strip == 0 ? 0 : 3;
+  at.above          = start[1] + size[1] == p.n[1] && !(CUT && p.end > p.n[1]) && at.strip == Shape::STRIPS - 1 ? 6 : 3;
   const bool framed = __any_sync(~0u, p.framed && (at.first != 1 || at.last != 1 || at.below != 3 || at.above != 3));
+  const bool home   = !CUT || (start[1] >= 0 && start[1] + size[1] <= p.n[1]);
   const int  i0 = start[0] + 4 * at.lane, j0 = start[1] + ROWS * at.strip;
 
   for (int i = threadIdx.x; i < 9 * (int)(sizeof(HJPatchRow) / HJ_BYTES); i += Shape::THREADS)
@@ -344,18 +385,19 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
     s_edge[i / Shape::WIDTH][0][1][i % Shape::WIDTH]                 = 0.0;
     s_edge[i / Shape::WIDTH][Shape::STRIPS + 1][0][i % Shape::WIDTH] = 0.0;
   }
-  HJDAwaitInput();
+  /* a line beside the first or last one of a patch may be interpolated from a neighbour's */
+  if (!CUT || !p.exchanged || start[1] < 2 || start[1] + size[1] > p.n[1] - 2) HJDAwaitInput();
   HJDLetNextStart();
-  HJPatchFetch<LANES, ROWS, WARPS>(p.b, p.n[0], start, s_b);
-  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, p.n[0], start, s_x);
+  HJPatchFetch<LANES, ROWS, WARPS>(p.b, home, p.line, p.n[1], start, s_b);
+  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, home, p.line, p.n[1], start, s_x);
   if (!ZERO) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
 #pragma unroll
       for (int v = 0; v < 4; v++) x[r][v] = 0.0;
     }
-    if (p.c) {
-      HJPatchCorrect<LANES, ROWS>(p, i0, j0, x);
+    if (p.c.own) {
+      HJPatchCorrect<LANES, ROWS, CUT>(p, i0, j0, x);
       HJPatchScaleEnds<ROWS>(p, at, x);
     }
   }
@@ -379,7 +421,7 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   for (int r = 0; r < ROWS; r++) HJPatchPut<LANES>(s_b + (at.strip * ROWS + r) * Shape::WIDTH, at.lane, x[r]);
   if (ZERO) HJPatchBeside<LANES, ROWS>(s_edge[n & 1], at, x, below, above);
   else __syncthreads();
-  HJPatchWrite<LANES, ROWS, WARPS>(p, s_b, start, lo, hi);
+  HJPatchWrite<LANES, ROWS, WARPS, CUT>(p, s_b, start, lo, hi);
   if (!ZERO || !p.r) return;
   if (HELD || framed) HJPatchStep<LANES, ROWS, true, true>(p, s_row, rows, at, 0.0, below, above, x, b);
   else HJPatchStep<LANES, ROWS, false, true>(p, s_row, rows, at, 0.0, below, above, x, b);

@@ -555,7 +555,7 @@ const HJ3Kernel HJ3KernelStar4Of32Wraps  = HJ3StarKernel<HJ3_STAR_4_LOW, false, 
 const HJ3Kernel HJ3KernelTable4Of24Wraps = HJ3StarKernel<HJ3_TABLE_4_LOW, false, true, true>();
 
 const HJ3Kernel HJ3KernelTurned3  = HJ3StarKernel<HJ3_STAR_3, false, false, false, true>();
-const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<HJ3_STAR_4, false, false, false, true>();
+const HJ3Kernel HJ3KernelTurned40 = HJ3StarKernel<4, 5, 8, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned35 = HJ3StarKernel<4, 5, 7, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned30 = HJ3StarKernel<4, 5, 6, false, false, false, true>();
 const HJ3Kernel HJ3KernelTurned25 = HJ3StarKernel<4, 5, 5, false, false, false, true>();
