@@ -218,7 +218,8 @@ static HJDLinesBlock HJDLinesBlockOf(const HJDLines *l, int length, int nsm)
   HJDLinesBlock b        = {*l, HJ_LINES_BESIDE, 0, 1};
 
   if (l->d == 0) b.beside = 1;
-  while (b.beside > 1 && (b.beside * segments > HJ_LINES_ENOUGH || l->lines < (long long)HJ_LINES_BLOCKS * nsm * b.beside)) b.beside /= 2;
+  while (b.beside > 1 && b.beside * segments > HJ_LINES_ENOUGH) b.beside /= 2;
+  while (b.beside > HJ_LINES_SECTOR && l->lines < (long long)HJ_LINES_BLOCKS * nsm * b.beside) b.beside /= 2;
   b.warps = (b.beside * segments + 31) / 32;
   while (b.groups * b.warps * 32 < HJ_LINES_FEWEST && l->lines > (long long)HJ_LINES_BLOCKS * nsm * b.groups * b.beside) b.groups *= 2;
   return b;
