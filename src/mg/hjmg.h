@@ -10,9 +10,10 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
-   diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
-   leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows,
+   hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a
+   subdomain, hjinside.c leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point,
+   whose cycle PCMG runs.
 */
 #pragma once
 
@@ -338,9 +339,6 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 /* Makes a pseudoinverse in place of the inverse, of n points on one rank, which leaves out what is rounding. *good is false, and nothing
    was done, where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
-/* The pseudoinverse of a dense matrix by rows, of that rank, where singular values of a share `rounding` count as zero; *good: it is one */
-PETSC_INTERN PetscErrorCode HJMGPseudoinverse(PetscInt n, const PetscScalar a[], PetscBool symmetric, PetscReal rounding,
-                                              PetscScalar inverse[], PetscInt *rank, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 /* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
@@ -373,12 +371,14 @@ PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
-/* hjsystemlast.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; else its
-   KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
+/* hjsystemsafe.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; factors of
+   the same with a larger diagonal */
 PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
-PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
-/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
-   other points, else 1; NULL: there are no such points */
+PETSC_INTERN PetscErrorCode HJMGLiftFactors(KSP);
+/* Whether one cycle after the other makes an error larger */
+PETSC_INTERN PetscErrorCode HJMGCycleGrows(PC, Mat A, PetscBool *grows);
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing
+   of other points, else 1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
@@ -520,6 +520,8 @@ PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
 /* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
    says why: mg->single, mg->not_single */
 PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
+/* Collective. The same of auto, where a KSP is about to solve that this suits */
+PETSC_INTERN PetscErrorCode HJMGSingleSetUpLater(PC);
 PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
 /* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
 PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);

@@ -170,8 +170,11 @@ typedef struct HJ_CUDA {
   void           *family_data;
   HJLaid         *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
-  PetscScalar    *d_values; /* one allocation behind value[] and dinv; several unknowns a point: HJStencil's values */
-  HJSystemEntries system;   /* several unknowns a point */
+  PetscScalar    *d_values; /* one allocation behind value[] and dinv, or values */
+  /* Several unknowns a point: HJStencil's values, and its blocks where that was made in device memory */
+  const PetscScalar *values;
+  PetscScalar       *d_blocks;
+  HJSystemEntries    system;
   unsigned char  *d_index;
   PetscScalar    *d_rows;
   PetscScalar    *h_rows;

@@ -632,7 +632,7 @@ const HJFamily HJFamilyStream2D = {
   .wraps          = HJStream2DWraps,
   .ghosts         = true,
   .copies         = true,
-  .placed         = true,
   .only_beside    = true,
+  .placed         = true,
   .needs_no_index = true,
 };
