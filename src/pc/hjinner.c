@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Cycles on a device of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row: kernels of one row do
-   the points inside, on the user's own vectors. What the cycles make of the known points' unknowns depends on these alone, and is had at
-   once; where rows inside have their columns, they must be 0 from beginning to end. Decides where that is done.
+   Cycles of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row: kernels of one row do the points
+   inside, on the user's own vectors. What the cycles make of the known points' unknowns depends on these alone, and is had at once; where
+   rows inside have their columns, they must be 0 from beginning to end. Decides where that is done.
 */
 #include "hjpc.h"
 #include "operator/hjknown.h"
