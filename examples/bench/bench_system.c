@@ -254,7 +254,11 @@ static PetscInt Entries(const Case *c)
 static PetscErrorCode RunProducts(Bench *b, const Case *c, PetscInt n, Mat A[2], Vec x, Vec y[2])
 {
   const PetscReal points = PetscPowRealInt((PetscReal)n, (int)c->dim), product = 8.0 * points * (Entries(c) + 2 * c->dof);
-  const PetscReal first = 8.0 * points * ((c->one_row ? 0 : c->alone ? c->dof : c->dof * c->dof) + 2 * c->dof),
+  const PetscReal first = 8.0 * points *
+                          ((c->one_row ? 0
+                            : c->alone ? c->dof
+                                       : c->dof * c->dof) +
+                           2 * c->dof),
                   other = 8.0 * points * (Entries(c) + 3 * c->dof);
   Times t[2];
   PC    pc;

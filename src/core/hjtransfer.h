@@ -137,10 +137,10 @@ struct _n_HJTransferKeep {
 /* Whether an unknown of a fine point of this rank is kept. A coarse point is on the rank that has the fine point which it lies on */
 static inline HJ_HOST_DEVICE PetscBool HJTransferKeeps(const HJTransferKeep *k, const PetscInt fine[3], PetscInt l, PetscScalar mask)
 {
-  const HJTransfer *t       = k->transfer;
-  const PetscInt   *n       = t->coarse.owned.hi;
-  PetscInt          c[3]    = {0, 0, 0}, parents = 1;
-  PetscReal         w       = 1.0;
+  const HJTransfer *t    = k->transfer;
+  const PetscInt   *n    = t->coarse.owned.hi;
+  PetscInt          c[3] = {0, 0, 0}, parents = 1;
+  PetscReal         w = 1.0;
 
   if (mask != 0.0) return PETSC_TRUE;
   for (int d = 0; d < 3; d++) {

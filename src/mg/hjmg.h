@@ -374,8 +374,8 @@ PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
    KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
 PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
 PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
-/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
-   other points, else 1; NULL: there are no such points */
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing
+   of other points, else 1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */

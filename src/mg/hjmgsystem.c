@@ -27,12 +27,12 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       device; /* the cycle is done on a GPU, */
-  HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
-  PetscBool       swept;  /* the coarsest grid is */
+  PetscBool       device;    /* the cycle is done on a GPU, */
+  HJMGSystemCycle cycle;     /* there by launches of this library alone; NULL: PCMG's */
+  PetscBool       swept;     /* the coarsest grid is */
   PetscBool       converted; /* the finest matrix is a copy of the PC's */
-  PetscInt        most;   /* it has at most so many unknowns where it can; 0: by the table */
-  PetscInt        left;   /* it is solved but for so many directions that are rounding; < 0: by its factors */
+  PetscInt        most;      /* it has at most so many unknowns where it can; 0: by the table */
+  PetscInt        left;      /* it is solved but for so many directions that are rounding; < 0: by its factors */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -89,8 +89,7 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
-                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "",
-                                   HJACOBI_VERSION_STRING));
+                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", HJACOBI_VERSION_STRING));
   if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
     PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
   else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
