@@ -82,6 +82,12 @@ typedef struct {
 /* Points that the coefficients of an exact operator reach beyond a rank, at most */
 #define HJ_MAX_PAD 32
 
+/* The points that arrays hold: those of a box, or, where that is NULL, the rank's own */
+static inline const HJBox *HJGridLies(const HJGrid *grid, const HJBox *lies)
+{
+  return lies ? lies : &grid->owned;
+}
+
 /* Whether any rank has a neighbour: the same on all ranks */
 static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
 {

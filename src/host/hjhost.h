@@ -7,8 +7,8 @@
    Galerkin products. hjhostinterpolation.c and hjhostpaths.c make interpolation by the rows of a matrix, hjhostmeasure.c finds couplings,
    hjhostcycle.c solves the coarsest grid, hjhostabsolute.c multiplies with absolute values, for bounds, hjhostkrylov.c has the passes of a
    Krylov method. hjhostarrays.c works on the arrays of a stencil matrix. hjhostsystem.c, hjhostsystemrows.c, hjhostsystemproduct.c
-   and hjhostsystemtransfer.c are for points with several unknowns. What cycles need is built a second time for float (hjhosttype.h; HOST_TWICE of the makefile): the table
-   of HJBackendHostSingle. hjhostround.c rounds numbers to float.
+   and hjhostsystemtransfer.c are for points with several unknowns. What cycles need is built a second time for float (hjhosttype.h;
+   HOST_TWICE of the makefile): the table of HJBackendHostSingle. hjhostround.c rounds numbers to float.
 */
 #pragma once
 

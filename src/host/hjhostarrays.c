@@ -212,6 +212,15 @@ static PetscErrorCode HJArraysScatter_Host(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysMixAt_Host(PetscCount n, const PetscCount *which, PetscScalar p, const PetscScalar *factor,
+                                         const PetscScalar *from, PetscScalar q, const PetscScalar *base, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++)
+    to[which[i]] = (p != 0.0 ? p * factor[i] * from[which[i]] : 0.0) + (q != 0.0 ? q * base[which[i]] : 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_Host(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const size_t bytes = (size_t)HJBoxWidth(part, 0) * size;
@@ -379,6 +388,7 @@ const HJArrayOps HJArraysHost = {
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
   .scatter     = HJArraysScatter_Host,
+  .mix_at      = HJArraysMixAt_Host,
   .part        = HJArraysPart_Host,
   .couples     = HJArraysCouples_Host,
   .add         = HJArraysAdd_Host,

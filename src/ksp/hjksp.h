@@ -19,8 +19,6 @@ typedef struct {
 /* Makes ksp one of PETSc's type, and keeps *hj, of so many bytes, zeros but for its first field, with it */
 PETSC_INTERN PetscErrorCode HJKSPCreate(KSP, KSPType, size_t, HJKSP **);
 PETSC_INTERN PetscErrorCode HJKSPGet(KSP, HJKSP **);
-/* The destroy of all these types: takes *hj away, and does what PETSc's does */
-PETSC_INTERN PetscErrorCode HJKSPDestroy(KSP);
 /* Whether someone may look at the iterate at a test: a monitor, or a test that is not PETSc's */
 PETSC_INTERN PetscBool HJKSPIsWatched(KSP);
 

@@ -17,6 +17,21 @@ PetscErrorCode HJKSPGet(KSP ksp, HJKSP **hj)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes *hj away, and does what PETSc's type does */
+static PetscErrorCode HJKSPDestroy(KSP ksp)
+{
+  HJKSP *hj;
+  PetscErrorCode (*destroy)(KSP);
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, &hj));
+  destroy = hj->base.destroy;
+  PetscCall(PetscObjectCompose((PetscObject)ksp, HJ_KSP, NULL));
+  PetscCall(PetscFree(hj));
+  PetscCall((*destroy)(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJKSPCreate(KSP ksp, KSPType type, size_t bytes, HJKSP **hj)
 {
   PetscContainer container;
@@ -34,20 +49,6 @@ PetscErrorCode HJKSPCreate(KSP ksp, KSPType type, size_t bytes, HJKSP **hj)
   PetscCall(PetscObjectCompose((PetscObject)ksp, HJ_KSP, (PetscObject)container));
   PetscCall(PetscContainerDestroy(&container));
   ksp->ops->destroy = HJKSPDestroy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJKSPDestroy(KSP ksp)
-{
-  HJKSP *hj;
-  PetscErrorCode (*destroy)(KSP);
-
-  PetscFunctionBegin;
-  PetscCall(HJKSPGet(ksp, &hj));
-  destroy = hj->base.destroy;
-  PetscCall(PetscObjectCompose((PetscObject)ksp, HJ_KSP, NULL));
-  PetscCall(PetscFree(hj));
-  PetscCall((*destroy)(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

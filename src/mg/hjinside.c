@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Boundary points whose rows are a diagonal alone, in the outermost layers of the finest grid: their unknowns are b / d, and all grids are
-   those of the points inside, as if the layers had not been there. Decides whether that is done; which layers there are is the operator
-   room's.
+   those of the points inside, as if the layers had not been there. Cycles run on the points inside of the user's own vectors, where the
+   backend's kernels do all of the finest grid so, else on copies of these. Decides whether that is done; which layers there are is the
+   operator room's.
 */
 #include "hjmg.h"
 #include "operator/hjknown.h"
@@ -19,7 +20,7 @@ struct _n_HJMGInside {
   PetscCount         *at;       /* [nknown] where they lie among the owned ones, in that memory */
   Vec                 inverse;  /* [nknown] of their diagonals */
   Vec                 value[2]; /* [nknown] for a moment */
-  Vec                 b, x;     /* inside */
+  Vec                 b, x;     /* inside; made when first needed */
   Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
   PetscScalar        *stage;    /* of the whole grid, in that memory, for vectors that lie elsewhere */
 };
@@ -72,27 +73,18 @@ static PetscErrorCode HJMGInsideSolveKnown(HJMGInside in, Vec b, Vec minus)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the known points of this rank lie */
-static PetscErrorCode HJMGInsideList(HJMGInside in)
+PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
 {
-  const HJBox *owned = &in->grid.owned;
-  PetscCount   place = 0, *at;
-  size_t       bytes;
+  HJVecArray ba, xa, d;
 
   PetscFunctionBegin;
-  in->nknown = HJBoxSize(owned) - HJBoxSize(&in->known.inside);
-  bytes      = (size_t)in->nknown * sizeof(*at);
-  PetscCall(PetscMalloc1(in->nknown, &at));
-  in->nknown = 0;
-  for (PetscInt k = 0; k < owned->hi[2]; k++) {
-    for (PetscInt j = 0; j < owned->hi[1]; j++) {
-      for (PetscInt i = 0; i < owned->hi[0]; i++, place++)
-        if (!HJPointInside(&in->known.inside, i, j, k)) at[in->nknown++] = place;
-    }
-  }
-  PetscCall((*in->arrays->alloc)(bytes, &in->at));
-  PetscCall((*in->arrays->copy)(in->at, at, bytes));
-  PetscCall(PetscFree(at));
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, in->inverse, NULL, &d));
+  PetscCall((*in->arrays->mix_at)(in->nknown, in->at, 1.0, d.used, ba.used, 0.0, NULL, xa.used));
+  PetscCall(HJVecClose(&d));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,32 +98,6 @@ static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
   PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, diagonal, in->inverse));
   PetscCall(VecReciprocal(in->inverse));
   PetscCall(VecDestroy(&diagonal));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A DMDA of the points inside, on the ranks that have them */
-static PetscErrorCode HJMGInsideCreateDM(const struct _n_HJMGInside *in, VecType vectype, DM *inner)
-{
-  PetscInt        N[3], nranks[3], *widths[3];
-  DMDAStencilType type;
-  HJCut           cut[3];
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetStencilType(in->da, &type));
-  PetscCall(HJGridGetCuts(in->da, cut));
-  for (int d = 0; d < 3; d++) {
-    const PetscInt *layers = in->known.layers[d];
-
-    nranks[d] = cut[d].nranks;
-    N[d]      = cut[d].N - layers[0] - layers[1];
-    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
-    PetscCall(PetscArraycpy(widths[d], cut[d].widths, nranks[d]));
-    widths[d][0] -= layers[0]; /* each rank has points inside */
-    widths[d][nranks[d] - 1] -= layers[1];
-  }
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)in->da), in->da, N, nranks, (const PetscInt *const *)widths, type, 1, inner));
-  PetscCall(HJMGSetUpDM(in->da, vectype, *inner));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,9 +119,8 @@ static PetscErrorCode HJMGInsideCreateVecs(HJMGInside in, Mat whole, Mat inside)
   VecType type;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(inside, &in->x, &in->b));
   for (int i = 0; i < 2 && in->known.kept; i++) PetscCall(MatCreateVecs(whole, NULL, &in->whole[i]));
-  PetscCall(VecGetType(in->b, &type));
+  PetscCall(MatGetVecType(inside, &type));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)whole), &in->inverse));
   PetscCall(VecSetSizes(in->inverse, (PetscInt)in->nknown, PETSC_DETERMINE));
   PetscCall(VecSetType(in->inverse, type));
@@ -190,9 +155,10 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   in->arrays  = arrays;
   in->stencil = (PetscBool)!mg->converted;
   level->da   = NULL;
-  PetscCall(HJMGInsideList(in));
+  PetscCall(HJKnownList(&in->known, arrays, &in->grid.owned, &in->nknown, &in->at));
   PetscCall(DMGetVecType(in->da, &vectype));
-  PetscCall(HJMGInsideCreateDM(in, vectype, &level->da));
+  PetscCall(HJKnownCreateDM(&in->known, in->da, &level->da));
+  PetscCall(HJMGSetUpDM(in->da, vectype, level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
   PetscCall(HJMGInsideCreateVecs(in, level->A, A));
   PetscCall(HJMGInsideInvert(in, level->A));
@@ -263,12 +229,39 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
 {
-  HJMGInside in   = ((PC_HJMG *)pc->data)->inside;
-  PetscBool  some = PETSC_FALSE;
+  PC_HJMG         *mg = (PC_HJMG *)pc->data;
+  const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
+  mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  if (!mg->placed) PetscCall(VecDestroy(&mg->other));
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->lies = HJKnownLies(&in->known, &in->grid);
+  if (!mg->other) PetscCall(MatCreateVecs(pc->pmat, NULL, &mg->other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGInsideServes(HJMGInside in, Vec b, Vec x, PetscBool zero, PetscBool *serves)
+{
+  PetscBool some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (in->known.kept) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
+  if (in->known.kept && !some && !zero) PetscCall(HJMGInsideDiffers(in, b, x, &some));
+  *serves = (PetscBool)!some;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x)
+{
+  const PC_HJMG *mg   = (PC_HJMG *)pc->data;
+  HJMGInside     in   = mg->inside;
+  PetscBool      some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (!in->b) PetscCall(MatCreateVecs(mg->level[0].A, &in->x, &in->b));
   *inner_b = in->b;
   *inner_x = in->x;
   if (in->known.kept && !transposed) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
@@ -310,7 +303,7 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
   return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
-         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + 2 * inside + (in->known.kept ? 2 * owned : 0));
+         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + (in->b ? 2 * inside : 0) + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
@@ -327,7 +320,7 @@ PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "%" PetscInt_FMT
                                    " rows in the outermost layers are a diagonal alone, columns %s: the grids are those of "
-                                   "the points inside\n",
-                                   known, mg->inside->known.kept ? "kept" : "dropped"));
+                                   "the points inside%s\n",
+                                   known, mg->inside->known.kept ? "kept" : "dropped", mg->placed ? ", and cycles run there" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -312,7 +312,8 @@ static PetscErrorCode HJMGStart(PC pc)
   PC_HJMG         *mg    = (PC_HJMG *)pc->data;
   const HJMGLevel *level = &mg->level[0];
   PetscBool        done  = PETSC_FALSE;
-  Vec              b, x, vx, vy = level->r;
+  Vec              b, x, vx, vy = NULL;
+  Mat              A = NULL;
   PetscScalar      dot;
   PetscReal        norm;
 
@@ -320,7 +321,8 @@ static PetscErrorCode HJMGStart(PC pc)
   if (mg->started || mg->log || mg->nlevels < 2 || PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives))
     PetscFunctionReturn(PETSC_SUCCESS);
   mg->started = PETSC_TRUE;
-  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(MatCreateVecs(mg->placed && !HJMGIsSingle(mg) ? pc->pmat : level->A, &x, &b));
+  PetscCall(HJMGGetFinest(pc, b, &A, &vy));
   PetscCall(VecSet(b, 0.0));
   vx = x;
   if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
@@ -332,7 +334,7 @@ static PetscErrorCode HJMGStart(PC pc)
       HJMGSwapVectorsIf(mg->steps[HJ_MG_ROTATED].in_y, &vx, &vy);
     }
   }
-  PetscCall(MatMult(level->A, x, b));
+  PetscCall(MatMult(A, x, b));
   PetscCall(VecAXPY(b, 1.0, x));
   PetscCall(VecAYPX(b, 1.0, x));
   PetscCall(VecTDot(b, x, &dot));
@@ -345,7 +347,8 @@ static PetscErrorCode HJMGStart(PC pc)
 /* All of set-up, or what comes before the part that fails: mg->failure */
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool placed;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpGrids(pc));
@@ -359,6 +362,8 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGStepsPlaced(mg, &placed));
+  PetscCall(HJMGInsidePlace(pc, placed));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));

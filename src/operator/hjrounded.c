@@ -154,7 +154,8 @@ static PetscErrorCode HJRoundedLogFlops(const HJRounded *l, PetscLogDouble flops
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
+/* y = b - A x */
+static PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   HJProduct p = {.a = &l->a, .shell = &l->products->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = -1.0, .x = x, .b = b, .y = y};
 

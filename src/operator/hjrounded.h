@@ -29,7 +29,5 @@ PETSC_INTERN PetscErrorCode HJRoundedDestroy(HJRounded *);
 /* Collective. coarse = P^T (b - A x), or, x NULL, P^T b; work is overwritten, and none of the others */
 PETSC_INTERN PetscErrorCode HJRoundedRestrict(HJRounded *, const PetscScalar *b, const PetscScalar *x, PetscScalar *work,
                                               PetscScalar *coarse);
-/* Collective. y = b - A x */
-PETSC_INTERN PetscErrorCode HJRoundedResidual(HJRounded *, const PetscScalar *b, const PetscScalar *x, PetscScalar *y);
 /* Bytes of the numbers of this rank */
 PETSC_INTERN PetscReal HJRoundedBytes(const HJRounded *);

@@ -70,33 +70,18 @@ static PetscErrorCode PCHJacobiSlabsFromOptions(PC pc, HJOptionItems PetscOption
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An array takes one number more than it may have, so that too many are seen */
-static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
+/* Weights and how many there are. An array takes one number more than it may have, so that too many are seen */
+static PetscErrorCode PCHJacobiPolynomialFromOptions(PC pc, HJOptionItems PetscOptionsObject)
 {
-  PC_HJacobi        *hj = (PC_HJacobi *)pc->data;
-  PetscInt           k = hj->k, overlap = hj->overlap, every = hj->check_every, tile[4] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n;
-  PetscReal          omega = hj->omega, reduction = hj->reduction, timeout = hj->exchange_timeout, eig[3] = {hj->emin, hj->emax};
-  PCHJacobiSchedule  schedule = hj->schedule;
-  PCHJacobiBackend   backend  = hj->backend;
-  PCHJacobiOperator  op       = hj->operator_kind;
-  PCHJacobiExchange  exchange = hj->exchange;
-  PCHJacobiCheckNorm norm     = hj->check_norm;
-  PetscBool          verify   = hj->verify, flg, given_k, given_schedule;
+  PC_HJacobi       *hj = (PC_HJacobi *)pc->data;
+  PetscInt          k = hj->k, n = 3;
+  PetscReal         omega = hj->omega, reduction = hj->reduction, eig[3] = {hj->emin, hj->emax};
+  PCHJacobiSchedule schedule = hj->schedule;
+  PetscBool         flg, given_k, given_schedule;
 
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
   PetscCall(PetscOptionsInt("-pc_hjacobi_k", "Subiterations of a cycle", "PCHJacobiSetK", k, &k, &given_k));
   if (given_k) PetscCall(PCHJacobiSetK(pc, k));
-  PetscCall(
-    PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
-  if (flg) PetscCall(PCHJacobiSetOverlap(pc, overlap));
-  n = 4;
-  PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
-  if (flg) {
-    PetscCheck(n >= 1 && n <= 3, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG,
-               "-pc_hjacobi_tile takes one to three numbers, x,y,z");
-    PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
-  }
   PetscCall(PetscOptionsReal("-pc_hjacobi_reduction", "Reduction of the error by a cycle, k is found", "PCHJacobiSetReduction", reduction,
                              &reduction, &flg));
   if (flg) PetscCall(PCHJacobiSetReduction(pc, reduction));
@@ -108,13 +93,65 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   if (flg) PetscCall(PCHJacobiWeightsFromOptions(pc, given_k ? k : -1, given_schedule ? (PetscInt)schedule : -1));
   PetscCall(PetscOptionsReal("-pc_hjacobi_omega", "Damping of the jacobi schedule (-1: found)", "PCHJacobiSetOmega", omega, &omega, &flg));
   if (flg) PetscCall(PCHJacobiSetOmega(pc, omega));
-  n = 3;
   PetscCall(PetscOptionsRealArray("-pc_hjacobi_eigenvalues", "Bounds emin,emax of the eigenvalues of D^-1 A (-1: found)",
                                   "PCHJacobiSetEigenvalues", eig, &n, &flg));
-  if (flg) {
-    PetscCheck(n == 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_eigenvalues takes two numbers, emin,emax");
-    PetscCall(PCHJacobiSetEigenvalues(pc, eig[1], eig[0]));
-  }
+  if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n == 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_eigenvalues takes two numbers, emin,emax");
+  PetscCall(PCHJacobiSetEigenvalues(pc, eig[1], eig[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiTilesFromOptions(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJacobi *hj      = (PC_HJacobi *)pc->data;
+  PetscInt    overlap = hj->overlap, tile[4] = {hj->tile[0], hj->tile[1], hj->tile[2]}, n = 4;
+  PetscBool   flg;
+
+  PetscFunctionBegin;
+  PetscCall(
+    PetscOptionsInt("-pc_hjacobi_overlap", "Points shared between tiles (-1: exact)", "PCHJacobiSetOverlap", overlap, &overlap, &flg));
+  if (flg) PetscCall(PCHJacobiSetOverlap(pc, overlap));
+  PetscCall(PetscOptionsIntArray("-pc_hjacobi_tile", "Tile size x,y,z with an overlap", "PCHJacobiSetTile", tile, &n, &flg));
+  if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n >= 1 && n <= 3, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG, "-pc_hjacobi_tile takes one to three numbers, x,y,z");
+  PetscCall(PCHJacobiSetTile(pc, tile[0], tile[n > 1 ? 1 : 0], tile[n - 1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCHJacobiTestsFromOptions(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJacobi        *hj     = (PC_HJacobi *)pc->data;
+  PetscInt           every  = hj->check_every;
+  PCHJacobiCheckNorm norm   = hj->check_norm;
+  PetscBool          verify = hj->verify, flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
+  if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
+  PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
+                             (PetscEnum)norm, (PetscEnum *)&norm, &flg));
+  if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
+  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", verify, &verify, NULL));
+  if (verify == hj->verify) PetscFunctionReturn(PETSC_SUCCESS);
+  hj->verify = verify;
+  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_VERIFY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptionsObject)
+{
+  PC_HJacobi       *hj       = (PC_HJacobi *)pc->data;
+  PetscReal         timeout  = hj->exchange_timeout;
+  PCHJacobiBackend  backend  = hj->backend;
+  PCHJacobiOperator op       = hj->operator_kind;
+  PCHJacobiExchange exchange = hj->exchange;
+  PetscBool         flg;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Hierarchical Jacobi options");
+  PetscCall(PCHJacobiPolynomialFromOptions(pc, PetscOptionsObject));
+  PetscCall(PCHJacobiTilesFromOptions(pc, PetscOptionsObject));
   PetscCall(PetscOptionsEnum("-pc_hjacobi_backend", "Where the cycles run", "PCHJacobiSetBackend", PCHJacobiBackends, (PetscEnum)backend,
                              (PetscEnum *)&backend, &flg));
   if (flg) PetscCall(PCHJacobiSetBackend(pc, backend));
@@ -125,17 +162,7 @@ static PetscErrorCode PCSetFromOptions_HJacobi(PC pc, HJOptionItems PetscOptions
   PetscCall(PCHJacobiSetExchange(pc, exchange));
   PetscCall(PCHJacobiSetExchangeTimeout(pc, timeout));
   PetscCall(PCHJacobiSlabsFromOptions(pc, PetscOptionsObject));
-  PetscCall(PetscOptionsInt("-pc_hjacobi_check_every", "Cycles between stop tests", "PCHJacobiSetCheckEvery", every, &every, &flg));
-  if (flg) PetscCall(PCHJacobiSetCheckEvery(pc, every));
-  PetscCall(PetscOptionsEnum("-pc_hjacobi_check_norm", "Norm of the stop test", "PCHJacobiSetCheckNorm", PCHJacobiCheckNorms,
-                             (PetscEnum)norm, (PetscEnum *)&norm, &flg));
-  if (flg) PetscCall(PCHJacobiSetCheckNorm(pc, norm));
-  PetscCall(PetscOptionsBool("-pc_hjacobi_verify", "Run host and device, stop on a mismatch", "PCHJACOBI", verify, &verify, NULL));
-  if (verify != hj->verify) {
-    hj->verify = verify;
-    PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_VERIFY));
-  }
-  PetscCall(PetscOptionsBool("-pc_hjacobi_monitor", "A line a stop test: norm, time", "PCHJACOBI", hj->monitor, &hj->monitor, NULL));
+  PetscCall(PCHJacobiTestsFromOptions(pc, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,7 +274,7 @@ static PetscErrorCode PCView_HJacobi_Eigenvalues(PC pc, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
+static PetscErrorCode PCView_HJacobi(PC pc, PetscViewer viewer)
 {
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   PetscBool   ascii, made = (PetscBool)(hj->w.w != NULL);

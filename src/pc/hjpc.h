@@ -91,7 +91,6 @@ PETSC_INTERN PetscErrorCode PCApplyRichardson_HJacobi(PC, Vec, Vec, Vec, PetscRe
                                                       PCRichardsonConvergedReason *);
 PETSC_INTERN PetscErrorCode PCPreSolve_HJacobi(PC, KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCPostSolve_HJacobi(PC, KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode PCView_HJacobi(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCHJacobiComposeSetters(PC, PetscBool);
 /* The next use of the PC sets up anew what this change asks for */
 PETSC_INTERN PetscErrorCode PCHJacobiChanged(PC, HJChange);

@@ -10,6 +10,7 @@
 #include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
+#include "cuda/kernels/operator/hjkrylov_cuda.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
 #include "cuda/kernels/setup/hjabsolute.h"
@@ -552,6 +553,41 @@ static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
 }
 
 #if !defined(HJ_FLOAT)
+static bool HJIsPlaced(const HJFamily *f)
+{
+  return f && f->placed;
+}
+
+/* Rows of one kind alone: arrays of coefficients lie as the grid does, and kernels of theirs count in those */
+static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
+{
+  const HJ_CUDA    *cuda    = (const HJ_CUDA *)ctx;
+  const HJKind      kinds[] = {HJ_WHOLE, HJ_SINGLE, HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL};
+  HJTransferProduct t       = {};
+  HJAsk             ask     = {};
+
+  if ((r && r->a->storage != HJ_COEFFICIENTS_ROW) || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  ask.grid  = &cuda->grid;
+  ask.st    = &cuda->st;
+  ask.exact = cuda->family;
+  for (HJKind kind : kinds) {
+    ask.kind = kind;
+    for (ask.count = 1; ask.count <= HJD_MAX_COUNT; ask.count++) {
+      const HJFamily *f = HJTableChoose(&cuda->device, &ask);
+
+      if (f && !f->placed) return PETSC_FALSE;
+    }
+  }
+  if (!r) return PETSC_TRUE;
+  t.transfer        = r->transfer;
+  ask               = {.kind = HJ_INTERPOLATION};
+  ask.interpolation = &t;
+  if (!HJIsPlaced(HJTableChoose(&cuda->device, &ask))) return PETSC_FALSE;
+  ask             = {.kind = HJ_RESTRICTION};
+  ask.restriction = r;
+  return (PetscBool)HJIsPlaced(HJTableChoose(&cuda->device, &ask));
+}
+
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {
@@ -739,11 +775,31 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
+  .places                         = HJPlaces_CUDA,
   .interpolate_points             = HJInterpolatePoints_CUDA,
   .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
   .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  PetscBool multiplied;
+
+  PetscFunctionBegin;
+  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, p, &multiplied));
+  if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJProduct_CUDA(product));
+  PetscCall(HJKrylovDot_CUDA(product, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+                                         .direction = HJDirection_CUDA,
+                                         .update    = HJKrylovUpdate_CUDA,
+                                         .begin     = HJKrylovBegin_CUDA,
+                                         .fetch     = HJKrylovFetch_CUDA,
+                                         .end       = HJKrylovEnd_CUDA};
 #endif
 
 const HJBackendOps HJBackendCUDA = {
@@ -769,6 +825,7 @@ const HJBackendOps HJBackendCUDA = {
 #if defined(HJ_FLOAT)
   .single = &HJSingleCUDA,
 #else
+  .krylov    = &HJKrylovCUDA,
   .in_single = &HJBackendCUDASingle,
 #endif
 };

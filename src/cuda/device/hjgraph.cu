@@ -17,7 +17,8 @@ struct _n_HJGraph {
 static cudaStream_t hj_capture_stream; /* NULL: not yet made */
 static bool         hj_capturing, hj_counts;
 
-cudaStream_t HJCaptureStream(void)
+/* The stream that is being recorded; NULL: none is */
+static cudaStream_t HJCaptureStream(void)
 {
   return hj_capturing ? hj_capture_stream : NULL;
 }

@@ -9,7 +9,5 @@ PetscErrorCode HJCaptureBegin_CUDA(HJGraph *);
 PetscErrorCode HJCaptureEnd_CUDA(HJGraph *, PetscBool ok, PetscBool *again, const char **why);
 PetscErrorCode HJGraphReplay_CUDA(HJGraph);
 PetscErrorCode HJGraphDestroy_CUDA(HJGraph *);
-/* The stream that is being recorded; NULL: none is */
-PETSC_INTERN cudaStream_t HJCaptureStream(void);
 /* A launch has a number that the next run must not have again: where it is recorded, two graphs take turns */
 PETSC_INTERN void HJCaptureCounts(void);

@@ -181,9 +181,7 @@ PETSC_INTERN size_t         HJCOOBytes(const HJCOO *);
 /* hjstorage.c */
 /* Star or box: slots, all that there can be, and what filling and reading need to know of them. All coefficients are 0 afterwards */
 PETSC_INTERN PetscErrorCode HJMatSetShape(Mat, HJShape);
-/* Several unknowns a point: the slots of another matrix of the same shape */
-PETSC_INTERN PetscErrorCode HJMatSetSlotsLike(Mat, Mat);
-/* ... all slots of a box of the pairs of components that another matrix has */
+/* Several unknowns a point: all slots of a box of the pairs of components that another matrix has */
 PETSC_INTERN PetscErrorCode HJMatSetPairsLike(Mat, Mat);
 /* From now on every entry has a slot */
 PETSC_INTERN PetscErrorCode HJMatAddSlots(Mat);

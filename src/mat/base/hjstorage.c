@@ -84,7 +84,8 @@ PetscErrorCode HJMatSetShape(Mat A, HJShape shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
+/* Several unknowns a point: the slots of another matrix of the same shape */
+static PetscErrorCode HJMatSetSlotsLike(Mat A, Mat B)
 {
   Mat_HJStencil *hb = (Mat_HJStencil *)B->data;
   unsigned char *present;
