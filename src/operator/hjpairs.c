@@ -58,7 +58,8 @@ PetscErrorCode HJPairsGet(HJPairs *pairs, const HJGrid *grid, PetscInt row, Pets
     HJBox          keep;
 
     if (slot < 0) PetscCall(pairs->ops->zero(to, a->npoints * sizeof(*to)));
-    else if (a->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
+    else if (a->storage == HJ_COEFFICIENTS_ARRAYS)
+      PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
     else {
       keep = HJCoefficientsInside(a, slot, grid);
       PetscCall(pairs->ops->slot(a, slot, grid->owned.hi, &keep, to));
