@@ -47,6 +47,10 @@ PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
+/* The coefficients of a matrix that has some which can be read in place: in the memory that is wanted, or where it lives. Valid until it
+   changes */
+PETSC_INTERN PetscErrorCode HJCoefficientsIn(Mat, PetscMemType wanted, const HJCoefficients **);
+PETSC_INTERN PetscErrorCode HJCoefficientsHome(Mat, const HJArrayOps **, const HJCoefficients **);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;
