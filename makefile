@@ -41,7 +41,7 @@ HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestri
 # And of GPU code; where it calls itself it finds its own, and its table alone is seen from outside
 CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \
   kernels/operator/hjproduct.cu kernels/setup/hjinterpolation.cu backend/hjcuda.cu backend/hjtable.cu)
-CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu %/hjsystemsweep.cu %/hjsystemtile.cu,$(CUDA_TWICE)))
+CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu %/hjsystemsweep.cu %/hjsystemtile.cu %/hjsystemtransfer.cu,$(CUDA_TWICE)))
 OBJCOPY      ?= objcopy
 CUDA_SINGLE  := $(CUDA_TWICE:src/%.cu=$(BUILD)/single/%.cu.o)
 OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) \

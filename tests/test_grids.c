@@ -278,6 +278,91 @@ static PetscErrorCode TestSizes(PetscBool swept, PetscBool inverse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Unknowns of the points inside after a solve of so many iterations, 0: to 1e-8; guess: from what b is. *places: cycles run on the vectors
+   of all points, which grids of the points inside alone are not asked. Of one rank */
+static PetscErrorCode CaseUnknowns(const Case *c, KSPType type, PetscInt its, PetscBool guess, PetscScalar *values, PetscBool *places)
+{
+  DM  da;
+  Mat A;
+  KSP ksp;
+  PC  pc;
+  Vec b, x;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(c, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(CaseVector(c, da, 0, b));
+  PetscCall(VecCopy(b, x));
+  PetscCall(MakeKSP(A, type, its ? its : 40, &ksp, &pc));
+  PetscCall(KSPSetNormType(ksp, its ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
+  if (its) PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  PetscCall(KSPSolve(ksp, b, x));
+  if (c->rows != INSIDE) PetscCall(ViewHolds(pc, "and cycles run there", places));
+  {
+    const PetscInt     edge = c->rows == INSIDE ? 0 : 1, n0 = CasePoints(c, 0), line = n0 + 2 * edge;
+    const PetscScalar *a;
+
+    PetscCall(VecGetArrayRead(x, &a));
+    for (PetscInt k = 0; k < (c->dim > 2 ? c->n : 1); k++) {
+      for (PetscInt j = 0; j < c->n; j++) {
+        const PetscScalar *from = a + ((c->dim > 2 ? k + edge : 0) * (c->n + 2 * edge) + j + edge) * line + edge;
+
+        for (PetscInt i = 0; i < n0; i++) *values++ = from[i];
+      }
+    }
+    PetscCall(VecRestoreArrayRead(x, &a));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cycles on the points inside of vectors of all points are those of a grid of these points alone; times as a case's. On one rank */
+static PetscErrorCode TestPlaces(PetscInt dim, PetscInt n, PetscInt times, PetscBool smooth, PetscBool expected)
+{
+  static const struct {
+    KSPType   type;
+    PetscInt  its;
+    PetscBool guess;
+  } ways[] = {
+    {KSPRICHARDSON, 0, PETSC_FALSE}, {KSPRICHARDSON, 0, PETSC_TRUE}, {KSPRICHARDSON, 3, PETSC_FALSE},
+    {KSPRICHARDSON, 2, PETSC_TRUE},  {KSPCG, 0, PETSC_FALSE},        {KSPCG, 0, PETSC_TRUE},
+  };
+  Case           c       = {dim, n, smooth, INSIDE, 3, times, PETSC_FALSE};
+  const PetscInt npoints = CasePoints(&c, 0) * n * (dim > 2 ? n : 1);
+  PetscScalar   *want, *got;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(npoints, &want, npoints, &got));
+  for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(ways); w++) {
+    PetscBool places = PETSC_FALSE;
+
+    c.rows = INSIDE;
+    PetscCall(CaseUnknowns(&c, ways[w].type, ways[w].its, ways[w].guess, want, &places));
+    for (c.rows = DROPPED; c.rows <= KEPT; c.rows++) {
+      PetscReal error = 0, largest = 0;
+
+      if (c.rows == KEPT && ways[w].type[0] == 'c') continue;
+      PetscCall(CaseUnknowns(&c, ways[w].type, ways[w].its, ways[w].guess, got, &places));
+      for (PetscInt i = 0; i < npoints; i++) {
+        largest = PetscMax(largest, PetscAbsScalar(want[i]));
+        error   = PetscMax(error, PetscAbsScalar(got[i] - want[i]));
+      }
+      PetscCall(HJTestOK((PetscBool)(error <= 1e-11 * largest && places == expected),
+                         "%s, %s, %d cycles%s: unknowns differ by %.1e of %.1e, cycles run %s", CaseName(&c), ways[w].type,
+                         (int)ways[w].its, ways[w].guess ? " from a guess" : "", (double)error, (double)largest,
+                         places ? "in place" : "on copies"));
+    }
+  }
+  PetscCall(PetscFree2(want, got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values that have boundary rows, and others that have none, on one grid: each is solved, twice, as by a new PC */
 static PetscErrorCode TestTurned(void)
 {
@@ -346,6 +431,19 @@ int main(int argc, char **argv)
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));
   PetscCall(TestTurned());
+  if (size == 1) {
+    PetscCall(TestPlaces(2, 63, 0, PETSC_FALSE, (PetscBool)!cuda));
+    PetscCall(TestPlaces(2, 62, 0, PETSC_TRUE, (PetscBool)!cuda));
+    PetscCall(TestPlaces(3, 16, 0, PETSC_FALSE, (PetscBool)!cuda));
+    PetscCall(TestPlaces(3, 15, 0, PETSC_TRUE, (PetscBool)!cuda));
+    if (cuda) { /* there on larger grids alone, of one row */
+      PetscCall(TestPlaces(2, 511, 0, PETSC_FALSE, PETSC_TRUE));
+      PetscCall(TestPlaces(2, 512, 0, PETSC_TRUE, PETSC_FALSE));
+      PetscCall(TestPlaces(2, 50, 100, PETSC_FALSE, PETSC_TRUE)); /* no patches: so thin */
+      PetscCall(TestPlaces(3, 69, 0, PETSC_FALSE, PETSC_TRUE));
+      PetscCall(TestPlaces(3, 70, 0, PETSC_FALSE, PETSC_TRUE));
+    }
+  }
   failed = HJTestDone();
   PetscCall(PetscFinalize());
   return failed;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ranks: 1 2 4 */
+/* long: 1 */
 /*
    Cycles of PCHJMG in single precision: the answer and, to one, the iterations that double has; when double takes their place. On a GPU
    they are for one rank, without periodicity, whose finest matrix is a star in 2D or 3D; others are double there.
@@ -87,6 +88,34 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscBool si
     PetscCall(HJTestOK((PetscBool)(s[1].reason > 0 && s[0].holds && s[1].holds && s[1].its <= s[0].its + 1 && s[1].residual <= 1e-11),
                        "%s, %s: %" PetscInt_FMT " iterations, in double %" PetscInt_FMT ", residual %g", Name(p, stencil), types[t],
                        s[1].its, s[0].its, (double)s[1].residual));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Single or double, as auto decides, takes as many iterations as double. Its view has the words */
+static PetscErrorCode TestAuto(const Problem *p, const char *words)
+{
+  static const char *const types[] = {KSPRICHARDSON, KSPCG};
+  DM                       da;
+  Mat                      A;
+  Vec                      b, x;
+  Solved                   s[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
+    PetscCall(Solve(A, types[t], PC_HJMG_PRECISION_DOUBLE, 1e-8, 60, DOUBLE, b, x, &s[0]));
+    PetscCall(Solve(A, types[t], PC_HJMG_PRECISION_AUTO, 1e-8, 60, words, b, x, &s[1]));
+    PetscCall(HJTestOK((PetscBool)(s[1].reason > 0 && s[1].holds && s[1].its == s[0].its && s[1].residual <= 1e-7),
+                       "auto, %s, %s: %s, %" PetscInt_FMT " iterations, in double %" PetscInt_FMT, Name(p, PETSC_TRUE), types[t], words,
+                       s[1].its, s[0].its));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -273,24 +302,31 @@ static PetscErrorCode TestAgain(PetscBool single)
 
 int main(int argc, char **argv)
 {
-  PetscBool all, some;
-  int       code;
+  const Problem small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}, large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE};
+  PetscBool     all = PETSC_FALSE, some = PETSC_FALSE, only_long;
+  int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCall(HasSingle(&all, &some));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++)
-    PetscCall(TestSame(&problems[i], (PetscBool)(i % 2), (PetscBool)(all || (some && IsForOneGPU(&problems[i])))));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(jumps); i++) PetscCall(TestJumps(&jumps[i].p, jumps[i].words, some));
-  for (PetscInt dim = 2; dim <= 3; dim++) {
-    PetscCall(TestInflexible(dim));
-    PetscCall(TestGoesOn(dim, some));
-    PetscCall(TestUnits(dim, PetscPowReal(2.0, -200), PetscPowReal(2.0, 150)));
-    PetscCall(TestUnits(dim, PetscPowReal(2.0, 200), PetscPowReal(2.0, -150)));
+  PetscCall(HJTestLong(&only_long));
+  if (only_long && (all || !some)) PetscCall(HJTestSkip("for one GPU"));
+  else if (only_long) PetscCall(TestAuto(&large, SINGLE));
+  else {
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++)
+      PetscCall(TestSame(&problems[i], (PetscBool)(i % 2), (PetscBool)(all || (some && IsForOneGPU(&problems[i])))));
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(jumps); i++) PetscCall(TestJumps(&jumps[i].p, jumps[i].words, some));
+    for (PetscInt dim = 2; dim <= 3; dim++) {
+      PetscCall(TestInflexible(dim));
+      PetscCall(TestGoesOn(dim, some));
+      PetscCall(TestUnits(dim, PetscPowReal(2.0, -200), PetscPowReal(2.0, 150)));
+      PetscCall(TestUnits(dim, PetscPowReal(2.0, 200), PetscPowReal(2.0, -150)));
+    }
+    PetscCall(TestAgain(some));
+    PetscCall(TestAuto(&small, "no quicker here"));
   }
-  PetscCall(TestAgain(some));
-  code = HJTestDone();
+  code = only_long && (all || !some) ? 0 : HJTestDone();
   PetscCall(PetscFinalize());
   return code;
 }

@@ -4,6 +4,7 @@ rows of the diagonal alone, periodic ones, any number of points. Each row names 
   -cases <walls2d,walls3d,periods2d,periods3d,sizes2d,sizes3d>   comma-separated; run in this order\n\
          first2d, first3d: KSPSetUp, the first KSPSolve and the second; alone, as programs are loaded once\n\
   -n2 <513> -n3 <65>   points in each direction of walls, periods and first solves\n\
+  -constant <false>    constant coefficients alone\n\
   -first_cg <false>    first solves are CG's, not the solver's\n\
   -identity <0>        value of the rows that are the diagonal alone; 0: as the others' diagonal\n\
   -cpu_time            the processor's time in place of the clock's, on a CPU that others use too; one rank\n\
@@ -40,7 +41,7 @@ typedef struct {
 typedef struct {
   PetscInt  repetitions, n[4];
   PetscReal identity;
-  PetscBool first_cg;
+  PetscBool first_cg, constant;
   Machine   machine;
   Output    out;
 } Bench;
@@ -310,7 +311,7 @@ static PetscErrorCode RunWalls(Bench *b, const char *name, PetscInt dim)
   static const Work kept[] = {SOLVER, GMRES, LEVELS, CYCLE, SWEEPS4, SWEEPS8, PRODUCT, NWORKS};
 
   PetscFunctionBegin;
-  for (int smooth = 0; smooth < 2; smooth++) {
+  for (int smooth = 0; smooth < (b->constant ? 1 : 2); smooth++) {
     PetscReal beside[NWORKS] = {0};
 
     for (int e = WALLS_OUTSIDE; e <= WALLS_KEPT; e++) {
@@ -328,7 +329,7 @@ static PetscErrorCode RunPeriods(Bench *b, const char *name, PetscInt dim)
   static const Work all[] = {CG, LEVELS, CYCLE, SWEEPS4, SWEEPS8, PRODUCT, NWORKS};
 
   PetscFunctionBegin;
-  for (int smooth = 0; smooth < 2; smooth++) {
+  for (int smooth = 0; smooth < (b->constant ? 1 : 2); smooth++) {
     const Case walls         = CaseOf(b, dim, b->n[dim], WALLS_OUTSIDE, (PetscBool)smooth),
                c             = CaseOf(b, dim, b->n[dim] - 1, PERIODIC, (PetscBool)smooth);
     PetscReal beside[NWORKS] = {0};
@@ -347,7 +348,7 @@ static PetscErrorCode RunSizes(Bench *b, const char *name, PetscInt dim)
                         sizes3[]    = {129, 127, 128, 96, 100};
 
   PetscFunctionBegin;
-  for (int smooth = 0; smooth < 2; smooth++) {
+  for (int smooth = 0; smooth < (b->constant ? 1 : 2); smooth++) {
     PetscReal beside[NWORKS] = {0};
 
     for (int i = 0; i < (dim == 2 ? 6 : 5); i++) {
@@ -421,6 +422,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n3", &b.n[3], NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-identity", &b.identity, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-first_cg", &b.first_cg, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-constant", &b.constant, NULL));
   PetscCall(MachineOpen(&b.machine));
   PetscCall(OutputOpen("case,size,coefficient,program,work,repetitions,its,least_ms,spread,beside", &b.out));
   PetscCall(ReadNames("-cases", NCASES, cases, 6, wanted));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char
   help[] = "Several unknowns a point: hjstencil beside AIJ, hjacobi's cycles, hjmg beside PCMG and PCGAMG; ratios measured in one run.\n\
-  -cases <grayscott2d,full2d2,row2d2,row3d3,full2d4,full3d3,elasticity2d,elasticity3d>   comma-separated; run in this order\n\
+  -cases <grayscott2d,full2d2,row2d2,row3d3,full2d4,full3d3,elasticity2d,elasticity3d,alone2d3,alone3d4,rowalone2d3,rowalone3d4>\n\
+                       comma-separated; run in this order; the last four: components that are not coupled, beside one of them alone\n\
   -n2 <n> -n3 <n>      points in each direction, in place of those of the case\n\
   -k <4>               subiterations of hjacobi and of hjmg\n\
   -peer_k <2,3,4>      those of the peers' chebyshev/pbjacobi that are tried\n\
@@ -31,7 +32,7 @@ typedef struct {
   const char    *name;
   PetscInt       dim, n[2], dof;
   DMBoundaryType boundary;
-  PetscBool      box, elastic, fills, one_row; /* fills: components meet at the point alone */
+  PetscBool      box, elastic, fills, one_row, alone; /* fills: components meet at the point alone; alone: nowhere */
 } Case;
 
 static const Case cases[] =
@@ -42,7 +43,11 @@ static const Case cases[] =
    {.name = "full2d4", .dim = 2, .n = {129, 1025}, .dof = 4},
    {.name = "full3d3", .dim = 3, .n = {33, 97}, .dof = 3},
    {.name = "elasticity2d", .dim = 2, .n = {257, 1025}, .dof = 2, .box = PETSC_TRUE, .elastic = PETSC_TRUE},
-   {.name = "elasticity3d", .dim = 3, .n = {17, 97}, .dof = 3, .box = PETSC_TRUE, .elastic = PETSC_TRUE}};
+   {.name = "elasticity3d", .dim = 3, .n = {17, 97}, .dof = 3, .box = PETSC_TRUE, .elastic = PETSC_TRUE},
+   {.name = "alone2d3", .dim = 2, .n = {257, 1025}, .dof = 3, .alone = PETSC_TRUE},
+   {.name = "alone3d4", .dim = 3, .n = {33, 97}, .dof = 4, .alone = PETSC_TRUE},
+   {.name = "rowalone2d3", .dim = 2, .n = {257, 1025}, .dof = 3, .one_row = PETSC_TRUE, .alone = PETSC_TRUE},
+   {.name = "rowalone3d4", .dim = 3, .n = {33, 97}, .dof = 4, .one_row = PETSC_TRUE, .alone = PETSC_TRUE}};
 #define NCASES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(cases))
 
 /* Blocks without zeros, dominant, the same or another one at each point */
@@ -79,6 +84,47 @@ static PetscErrorCode FullFill(DM da, PetscBool one_row, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -div k grad of each component, 0 at the walls; k is 1, or smooth */
+static PetscErrorCode AloneFill(DM da, PetscBool one_row, Mat A)
+{
+  PetscInt dim, dof, N[3], lo[3], w[3], p[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], &lo[2], &w[0], &w[1], &w[2]));
+  for (p[2] = lo[2]; p[2] < lo[2] + w[2]; p[2]++) {
+    for (p[1] = lo[1]; p[1] < lo[1] + w[1]; p[1]++) {
+      for (p[0] = lo[0]; p[0] < lo[0] + w[0]; p[0]++) {
+        MatStencil  to[7];
+        PetscScalar v[7]  = {0.0};
+        PetscInt    m     = 1;
+        PetscReal   place = p[0] + 0.5 * p[1] + 0.25 * p[2];
+
+        to[0] = (MatStencil){.i = p[0], .j = p[1], .k = p[2]};
+        for (PetscInt side = 0; side < 2 * dim; side++) {
+          PetscInt        q[3] = {p[0], p[1], p[2]};
+          const PetscInt  d    = side / 2;
+          const PetscReal half = (side % 2 ? 0.5 : -0.5) * (d == 0 ? 1.0 : d == 1 ? 0.5 : 0.25);
+          const PetscReal k    = one_row ? 1.0 : 1.0 + 0.5 * PetscSinReal(0.05 * (place + half));
+
+          q[d] += side % 2 ? 1 : -1;
+          v[0] += k;
+          if (q[d] < 0 || q[d] >= N[d]) continue;
+          v[m]    = -k;
+          to[m++] = (MatStencil){.i = q[0], .j = q[1], .k = q[2]};
+        }
+        for (PetscInt c = 0; c < dof; c++) {
+          for (PetscInt e = 0; e < m; e++) to[e].c = c;
+          PetscCall(MatSetValuesStencil(A, 1, to, m, to, v, INSERT_VALUES));
+        }
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateProblem(const Case *c, PetscInt n, const char type[], DM *da, Mat *A)
 {
   PetscFunctionBegin;
@@ -87,8 +133,9 @@ static PetscErrorCode CreateProblem(const Case *c, PetscInt n, const char type[]
   PetscCall(DMCreateMatrix(*da, A));
   if (c->elastic) PetscCall(ElasticityFill(*da, 0.3, 1.0, *A));
   else if (c->fills) PetscCall(GrayScottFill(*da, 1.0, *A));
+  else if (c->alone) PetscCall(AloneFill(*da, c->one_row, *A));
   else PetscCall(FullFill(*da, c->one_row, *A));
-  if (c->elastic) PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  if (c->elastic || c->alone) PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +246,7 @@ static PetscInt Entries(const Case *c)
   const PetscInt offsets = c->box ? (c->dim == 2 ? 9 : 27) : 2 * c->dim + 1;
 
   if (c->one_row) return 0;
+  if (c->alone) return offsets * c->dof;
   return c->fills ? (offsets - 1) * c->dof + c->dof * c->dof : offsets * c->dof * c->dof;
 }
 
@@ -206,7 +254,7 @@ static PetscInt Entries(const Case *c)
 static PetscErrorCode RunProducts(Bench *b, const Case *c, PetscInt n, Mat A[2], Vec x, Vec y[2])
 {
   const PetscReal points = PetscPowRealInt((PetscReal)n, (int)c->dim), product = 8.0 * points * (Entries(c) + 2 * c->dof);
-  const PetscReal first = 8.0 * points * ((c->one_row ? 0 : c->dof * c->dof) + 2 * c->dof),
+  const PetscReal first = 8.0 * points * ((c->one_row ? 0 : c->alone ? c->dof : c->dof * c->dof) + 2 * c->dof),
                   other = 8.0 * points * (Entries(c) + 3 * c->dof);
   Times t[2];
   PC    pc;
@@ -260,7 +308,7 @@ static PetscErrorCode CreateSolver(Bench *b, const Case *c, PetscInt n, Solver s
   PetscCall(KSPSetOptionsPrefix(*ksp, "peer_"));
   PetscCall(MachineSetDM(*ksp, da));
   PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, c->elastic ? KSPCG : KSPGMRES));
+  PetscCall(KSPSetType(*ksp, c->elastic || c->alone ? KSPCG : KSPGMRES));
   PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, solver == HJMG ? PCHJMG : solver == GAMG ? PCGAMG : PCMG));
@@ -310,6 +358,31 @@ static PetscErrorCode RunSolver(Bench *b, const Case *c, PetscInt n, Solver solv
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One component alone by hjmg, of which dof ones are to take as long; the ratio is the system's time by that of these */
+static PetscErrorCode RunScalar(Bench *b, const Case *c, PetscInt n, PetscReal ours)
+{
+  Case      one = *c;
+  DM        da;
+  Mat       A;
+  Vec       x, y;
+  PetscReal seconds;
+
+  PetscFunctionBegin;
+  one.dof = 1;
+  PetscCall(CreateProblem(&one, n, MATHJSTENCIL, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(RunSolver(b, &one, n, HJMG, b->k, da, A, x, y, 0, &seconds));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "# %s: %.3f times as long as %" PetscInt_FMT " components one by one\n", c->name,
+                        (double)(ours / (c->dof * seconds)), c->dof));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunCase(Bench *b, const Case *c)
 {
   const PetscInt asked = b->n[c->dim] ? b->n[c->dim] : c->n[b->machine.cuda];
@@ -325,6 +398,10 @@ static PetscErrorCode RunCase(Bench *b, const Case *c)
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(x, &y[i]));
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(RunProducts(b, c, n, A, x, y));
+  if (b->solve && c->alone) {
+    PetscCall(RunSolver(b, c, n, HJMG, b->k, da[0], A[0], x, y[0], 0, &ours));
+    PetscCall(RunScalar(b, c, n, ours));
+  }
   if (b->solve && (c->elastic || c->fills)) {
     PetscCall(RunSolver(b, c, n, HJMG, b->k, da[0], A[0], x, y[0], 0, &ours));
     for (PetscInt i = 0; i < b->npeer; i++) PetscCall(RunSolver(b, c, n, PETSC_MG, b->peer_k[i], da[1], A[1], x, y[1], ours, &theirs));

@@ -5,10 +5,10 @@
 */
 #pragma once
 
-#include <petscsys.h>
+#include "hjcore.h"
 
 /* The inverse of a block of n rows; a is overwritten. PETSC_FALSE: it has none, and inv is 0 */
-static inline PetscBool HJBlockInvert(PetscInt n, PetscScalar a[], PetscScalar inv[])
+static inline HJ_HOST_DEVICE PetscBool HJBlockInvert(PetscInt n, PetscScalar a[], PetscScalar inv[])
 {
   for (PetscInt i = 0; i < n * n; i++) inv[i] = i % (n + 1) ? 0.0 : 1.0;
   for (PetscInt c = 0; c < n; c++) {

@@ -82,6 +82,12 @@ typedef struct {
 /* Points that the coefficients of an exact operator reach beyond a rank, at most */
 #define HJ_MAX_PAD 32
 
+/* The points that arrays hold: those of a box, or, where that is NULL, the rank's own */
+static inline const HJBox *HJGridLies(const HJGrid *grid, const HJBox *lies)
+{
+  return lies ? lies : &grid->owned;
+}
+
 /* Whether any rank has a neighbour: the same on all ranks */
 static inline PetscBool HJGridHasNeighbors(const HJGrid *grid)
 {
@@ -163,7 +169,7 @@ typedef struct HJRowReader HJRowReader; /* hjreader.h */
    the domain, so that i - o is always inside: on the low side of every direction of the grid and, with HJ_BOX, on the high
    side of every direction but the last.
 
-   Several unknowns a point (dof > 1; all of it lies on the host): x, b are vectors of dof components, D is the point's block, and what is
+   Several unknowns a point (dof > 1; blocks lie on the host): x, b are vectors of dof components, D is the point's block, and what is
    stored are the entries that are not 0 at some point of some rank: the first ninverse those of D^-1, then those that lead to neighbours,
    by rows:
 

@@ -1,19 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   The part of the backend table that a Krylov method needs: vectors and sums in one pass over memory.
+   The part of the backend table that a Krylov method needs: vectors and sums in few passes over memory.
 */
 #pragma once
 
 #include "hjcoefficients.h"
 
-/* All arrays lie in the backend's memory. Sums are of this rank */
+/* Of conjugate gradients: (r, z), with z = B r, and (p, A p), of the iteration before too; (z, z) and (r, r). Zeros at first */
+typedef struct {
+  PetscScalar rz, rz_before, pw, pw_before, zz, rr;
+} HJKrylovSums;
+
+/* Whether a sum of the method has changed its sign */
+static inline HJ_HOST_DEVICE PetscBool HJKrylovTurns(PetscScalar now, PetscScalar before)
+{
+  return (PetscBool)((now < 0.0 && before > 0.0) || (now > 0.0 && before < 0.0));
+}
+
+/* All arrays lie in the backend's memory, sums where begin() says. Sums that are made are of this rank, those that are read of all */
 struct _n_HJKrylovOps {
-  /* p = z + beta p, or z where beta is 0 and p is not read; then the product, whose x is p, and whose y may be z. *dot: the sum of p y. The
-     product is of all points, without b */
-  PetscErrorCode (*direction)(const HJProduct *, PetscScalar beta, const PetscScalar *z, PetscScalar *p, PetscScalar *dot);
-  /* x += alpha p, r -= alpha w; *squares: the sum of r r */
-  PetscErrorCode (*update)(PetscInt n, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r,
-                           PetscScalar *squares);
-  /* The sums of z z and z r */
-  PetscErrorCode (*sums)(PetscInt n, const PetscScalar *z, const PetscScalar *r, PetscScalar sums[2]);
+  /* z z and z r */
+  PetscErrorCode (*sums)(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *);
+  /* p = z + beta p, or z where this is the first direction and p is not read; then the product, whose x is p, and whose y may be z and need
+     not be written where update() does not read it. The product is of all points, without b */
+  PetscErrorCode (*direction)(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z, PetscScalar *p);
+  /* x += alpha p, r -= alpha A p, for the product of direction(), and r r */
+  PetscErrorCode (*update)(const HJProduct *, HJKrylovSums *, PetscScalar *x, PetscScalar *r);
+  /*
+     Of a device, whose passes do not wait for one another's sums: sums in its memory, and a copy of them, which waits. update() leaves x
+     and r there where r z or p A p is zero, no finite number, or has turned. NULL: sums lie on the host
+  */
+  PetscErrorCode (*begin)(HJKrylovSums **);
+  PetscErrorCode (*fetch)(const HJKrylovSums *, HJKrylovSums *host);
+  PetscErrorCode (*end)(HJKrylovSums **);
 };

@@ -34,6 +34,16 @@ typedef struct {
   struct _n_HJMeasure *measure;
 } HJRowFill;
 
+/* Several unknowns a point: the distinct rows of a stencil matrix, in the order of their first points; outside says what leads out of the
+   domain, too, as HJDistinctRow's by the slots of a box */
+typedef struct {
+  PetscInt      n;     /* -1: they are too many */
+  PetscCount   *first; /* [n] */
+  unsigned int *outside;
+  PetscScalar  *rows; /* [n][nslots] */
+  void         *ids;  /* the reader's */
+} HJSystemRows;
+
 /* Calls return when their work is done */
 struct HJRowReader {
   PetscMemType mtype;
@@ -49,4 +59,13 @@ struct HJRowReader {
   PetscErrorCode (*close)(void **);
   PetscErrorCode (*alloc)(size_t, void **); /* zeroed, the size in bytes rounded up to 8 */
   PetscErrorCode (*free)(void *);
+  /*
+     Several unknowns a point, of arrays in this memory on a grid whose neighbours are all this rank. At most so many distinct rows; the
+     number of each point's to an array over the box; what system_scan() has made is freed. Values of a stencil; the first point whose block
+     has no inverse, or the number of points, and the largest row's sum, as HJStencil's gershgorin
+  */
+  PetscErrorCode (*system_scan)(const HJCoefficients *, const HJGrid *, PetscInt max, HJSystemRows *);
+  PetscErrorCode (*system_number)(const HJSystemRows *, const HJGrid *, const HJBox *, const unsigned char map[], unsigned char *index);
+  PetscErrorCode (*system_free)(HJSystemRows *);
+  PetscErrorCode (*system_fill)(const HJCoefficients *, const HJGrid *, const HJStencil *, PetscCount *singular, PetscReal *gershgorin);
 };

@@ -12,7 +12,8 @@
 /*
    y = P^T (b - A x) on the coarse grid. Both grids are one rank's: their neighbours are periodic images of themselves, or there are none.
    Or they are cut in the slowest direction alone, which is refined, and cut says where the planes beside the rank's own are.
-   x, b and y are different arrays.
+   x, b and y are different arrays. lies: x and b hold the points of this box, in coordinates of the fine grid, not of its own alone; the
+   backend places() such; NULL: its own.
 
    norm2, unless it is NULL, points to HJ_RESTRICTION_NORM scalars in the backend's memory that were 0 before they were first used so. The
    first gets the sum of the squares of b - A x over the fine grid, the same in every call with the same numbers; the others are the
@@ -36,6 +37,7 @@ struct _n_HJRestriction {
   const PetscScalar    *x, *b;
   PetscScalar          *y, *norm2;
   HJRestrictionCut      cut; /* of one row for all points, a star or in 2D */
+  const HJBox          *lies;
 };
 
 /* Whether the two grids are such */

@@ -110,7 +110,8 @@ typedef struct {
 /*
    y = b + P x on the fine grid, or y = b + P^T x on the coarse one; b may be NULL (without it) or y. shell and ghost are those of x. Around
    the coarse grid the shell is one point thick; around the fine grid it holds every fine point next to one that lies on an owned coarse
-   point. Ghosts outside the domain count as 0: on the host they are 0, a device does not read them.
+   point. Ghosts outside the domain count as 0: on the host they are 0, a device does not read them. lies, of y = y + P x alone: y holds the
+   points of this box, as a restriction's x does.
 */
 struct _n_HJTransferProduct {
   const HJTransfer  *transfer;
@@ -119,6 +120,7 @@ struct _n_HJTransferProduct {
   PetscScalar       *y;
   PetscBool          exchanged;                       /* as HJSweep's */
   const PetscScalar *coefficient, *coefficient_ghost; /* see hjinterpolation.h: ghosts are not read by the transpose. NULL: bilinear */
+  const HJBox       *lies;
   /* Several unknowns a point: 1 or 0 for each unknown of the fine grid and of its shell, what P x and the x of P^T x are multiplied with.
      NULL: 1 everywhere */
   const PetscScalar *keep, *keep_ghost;

@@ -191,15 +191,9 @@
 #define HJ3_WAVES 4
 /* Star by blocks that hold levels in registers: levels, rows of a warp, warps. 549 G updates/s at 513^3, 373 at 257^3 with k = 4, 228 with
    boundary rows; the lower ones are for less shared memory */
-#if defined(HJ_FLOAT) /* with half the registers and shared memory a block has more warps, and its tile is higher (not timed) */
-  #define HJ3_STAR_4      4, 5, 12
-  #define HJ3_STAR_3      3, 5, 12
-  #define HJ3_STAR_3_ZERO 3, 6, 12
-#else
-  #define HJ3_STAR_4      4, 5, 8
-  #define HJ3_STAR_3      3, 5, 8
-  #define HJ3_STAR_3_ZERO 3, 6, 8
-#endif
+#define HJ3_STAR_4      4, 5, 8
+#define HJ3_STAR_3      3, 5, 8
+#define HJ3_STAR_3_ZERO 3, 6, 8
 #define HJ3_TABLE_4     4, 4, 8
 #define HJ3_STAR_4_LOW  4, 4, 8
 #define HJ3_TABLE_4_LOW 4, 3, 8
@@ -218,11 +212,7 @@
 /* Arrays of a star by clusters: warps, columns of a lane; with all arrays 125 G updates/s, with half of them 156 (144cc01) */
 #define HJ3_VARIABLE_WARPS    18
 #define HJ3_VARIABLE_COLUMNS  2
-#if defined(HJ_FLOAT)
-  #define HJ3_SYMMETRIC_WARPS 8
-#else
-  #define HJ3_SYMMETRIC_WARPS 6
-#endif
+#define HJ3_SYMMETRIC_WARPS   6
 #define HJ3_SYMMETRIC_COLUMNS 3
 /* Arrays of a star without clusters: warps of a block (4febe74; not kept) */
 #define HJ3_ARRAYS_WARPS 16

@@ -693,6 +693,14 @@ static PetscErrorCode HJHostRead(PetscReal *to, const PetscReal *from, PetscCoun
 
 #endif
 
+#if !defined(HJ_FLOAT)
+/* A line is where its box says */
+static PetscBool HJHostPlaces(void *ctx, const HJRestriction *r)
+{
+  return PETSC_TRUE;
+}
+#endif
+
 /* In single precision there is what cycles need: set-up is done in double */
 static const HJMultigridOps HJMultigridHost = {
   .interpolate                    = HJHostInterpolate,
@@ -720,6 +728,7 @@ static const HJMultigridOps HJMultigridHost = {
   .couplings          = HJHostCouplings,
   .jump               = HJHostJump,
   .interpolation_fill = HJHostInterpolationFill,
+  .places             = HJHostPlaces,
   .lines_create       = HJHostLinesCreate,
   .lines_destroy      = HJHostLinesDestroy,
   .lines_factor       = HJHostLinesFactor,

@@ -212,6 +212,14 @@ static PetscErrorCode HJArraysScatter_Host(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysMultiplyAt_Host(PetscCount n, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from,
+                                              PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) to[which[i]] = factor[i] * from[which[i]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_Host(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const size_t bytes = (size_t)HJBoxWidth(part, 0) * size;
@@ -379,6 +387,7 @@ const HJArrayOps HJArraysHost = {
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
   .scatter     = HJArraysScatter_Host,
+  .multiply_at = HJArraysMultiplyAt_Host,
   .part        = HJArraysPart_Host,
   .couples     = HJArraysCouples_Host,
   .add         = HJArraysAdd_Host,

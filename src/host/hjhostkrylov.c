@@ -9,17 +9,19 @@
 #define HJ_KRYLOV_PART 2048 /* points whose vectors fit into the first cache */
 
 /* Lines lie one behind another, so that some of them are one vector */
-static PetscErrorCode HJHostDirection(const HJProduct *product, PetscScalar beta, const PetscScalar *z, PetscScalar *p, PetscScalar *dot)
+static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const HJShell       *s       = product->shell;
+  const PetscScalar    beta    = first ? 0.0 : sums->rz / sums->rz_before;
   const PetscInt       n = s->width[0], lines = s->width[1] * s->width[2], part = PetscMax(HJ_KRYLOV_PART / n, 1);
   const PetscInt       ahead = s->dim < 2 ? 0 : s->dim < 3 ? 1 : s->width[1] + 1; /* the last line that a line's product needs */
   PetscInt             made  = 0;
   HJHostProductArgs    args;
 
   PetscFunctionBegin;
-  *dot = 0.0;
+  sums->pw_before = sums->pw;
+  sums->pw        = 0.0;
   HJHostProductSet(product->a, n, PETSC_FALSE, &args);
   for (PetscInt line = 0; line < lines; line += part) {
     const PetscInt   end = PetscMin(line + part, lines), need = PetscMin(end + ahead, lines);
@@ -28,36 +30,38 @@ static PetscErrorCode HJHostDirection(const HJProduct *product, PetscScalar beta
     kernels->krylov_direction((need - made) * n, beta, z + next, p + next);
     made = need;
     for (PetscInt l = line; l < end; l++) HJHostProductOwnLine(product, &args, l % s->width[1], l / s->width[1]);
-    *dot += kernels->krylov_dot((end - line) * n, p + at, product->y + at);
+    sums->pw += kernels->krylov_dot((end - line) * n, p + at, product->y + at);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHostUpdate(PetscInt n, PetscScalar alpha, const PetscScalar *p, const PetscScalar *w, PetscScalar *x,
-                                   PetscScalar *r, PetscScalar *squares)
+static PetscErrorCode HJHostUpdate(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
+  const PetscScalar    alpha = sums->rz / sums->pw, *p = product->x, *w = product->y;
+  const PetscInt       n = product->shell->width[0] * product->shell->width[1] * product->shell->width[2];
 
   PetscFunctionBegin;
-  *squares = 0.0;
+  sums->rr = 0.0;
   for (PetscInt i = 0; i < n; i += HJ_KRYLOV_PART)
-    *squares += kernels->krylov_update(PetscMin(n - i, HJ_KRYLOV_PART), alpha, p + i, w + i, x + i, r + i);
+    sums->rr += kernels->krylov_update(PetscMin(n - i, HJ_KRYLOV_PART), alpha, p + i, w + i, x + i, r + i);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHostSums(PetscInt n, const PetscScalar *z, const PetscScalar *r, PetscScalar sums[2])
+static PetscErrorCode HJHostSums(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *sums)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
 
   PetscFunctionBegin;
-  sums[0] = sums[1] = 0.0;
+  sums->rz_before = sums->rz;
+  sums->zz = sums->rz = 0.0;
   for (PetscInt i = 0; i < n; i += HJ_KRYLOV_PART) {
     const PetscInt m = PetscMin(n - i, HJ_KRYLOV_PART);
 
-    sums[0] += kernels->krylov_dot(m, z + i, z + i);
-    sums[1] += kernels->krylov_dot(m, z + i, r + i);
+    sums->zz += kernels->krylov_dot(m, z + i, z + i);
+    sums->rz += kernels->krylov_dot(m, z + i, r + i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJKrylovOps HJKrylovHost = {.direction = HJHostDirection, .update = HJHostUpdate, .sums = HJHostSums};
+const HJKrylovOps HJKrylovHost = {.sums = HJHostSums, .direction = HJHostDirection, .update = HJHostUpdate};

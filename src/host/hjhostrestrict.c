@@ -40,7 +40,7 @@ static const PetscScalar *HJRestrictGetLine(const HJHostRestriction *h, const Pe
     }
     if (at[d] < 0 || !own) return h->zero;
   }
-  return own + ((PetscCount)at[2] * h->n[1] + at[1]) * h->n[0];
+  return own + HJBoxIndex(HJGridLies(fine, h->p->lies), 0, at[1], at[2]);
 }
 
 /* The residual on a fine line, and the points beside it */

@@ -60,7 +60,7 @@ static void HJTransferInterpolateLine(const HJTransferProduct *p, PetscInt j, Pe
 {
   const HJTransfer *t = p->transfer;
   const PetscInt    n = HJBoxWidth(&t->fine.owned, 0), shift = HJTransferShift(t, 0);
-  const PetscCount  at = ((PetscCount)k * HJBoxWidth(&t->fine.owned, 1) + j) * n;
+  const PetscCount  at = HJBoxIndex(HJGridLies(&t->fine, p->lies), 0, j, k);
   PetscScalar       sum[HJ_TRANSFER_STRETCH + 2];
   PetscReal         wj, wk;
   PetscInt          cj, ck;

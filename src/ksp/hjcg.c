@@ -2,7 +2,8 @@
 /*
    KSPHJCG: the conjugate gradients of KSPCG, with its vectors and sums in few passes over memory. A direction, its product and their sum
    are one, iterate, residual and its norm another, both sums of a preconditioned residual a third. Decides when; passes are the backend's,
-   and what has none of them is KSPCG's own solve.
+   and what has none of them is KSPCG's own solve. A device has the sums in its memory: an iteration waits for them once, at its end, and
+   what then turns out to end the solve has left the iterate as it was.
 */
 #include "hjksp.h"
 #include "operator/hjvectors.h"
@@ -23,7 +24,7 @@ typedef struct {
 #define HJ_GET_OBJECTIVE    "KSPCGGetObjFcn_C"
 #define HJ_SINGLE_REDUCTION "KSPCGUseSingleReduction_C"
 
-/* A solve. rz, pw: (r, z), with z = B r, and (p, A p), of the iteration before too */
+/* A solve */
 typedef struct {
   KSP                   ksp;
   Mat                   A; /* has the products of the system's matrix */
@@ -32,9 +33,8 @@ typedef struct {
   const HJKrylovOps    *ops;
   PetscScalar          *ghost; /* of p */
   Vec                   x, r, z, p;
-  PetscReal             rr, zz;
-  PetscScalar           rz, pw, rz_before, pw_before;
-  PetscBool             preconditioned; /* z, zz and rz are those of r */
+  HJKrylovSums          sums, *there;   /* of all ranks; where passes have them, which are these on the host */
+  PetscBool             preconditioned; /* z is B r, and so are its sums */
   PetscReal             objective;
 } HJCG;
 
@@ -56,7 +56,7 @@ static PetscErrorCode HJCGFindMatrix(KSP ksp, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What multiplies; not where the backend of the vectors has no passes */
+/* What multiplies; not where the backend of the vectors has no passes. A device has them for one rank, without periodicity */
 static PetscErrorCode HJCGFindProducts(HJCG *cg)
 {
   HJGetProducts get;
@@ -65,9 +65,8 @@ static PetscErrorCode HJCGFindProducts(HJCG *cg)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)cg->A, HJ_GET_PRODUCTS, &get));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)cg->r, &host, VECSEQ, VECMPI, ""));
-  if (!host) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*get)(cg->A, cg->r, &cg->products, &cg->a));
-  cg->ops = cg->products->ops->krylov;
+  if (PetscMemTypeHost(cg->products->ops->mtype) ? host : !HJGridHasNeighbors(&cg->products->grid)) cg->ops = cg->products->ops->krylov;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,26 +96,39 @@ static PetscErrorCode HJCGSum(HJCG *cg, PetscMPIInt n, PetscScalar sums[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What passes of a device have left, after all of them */
+static PetscErrorCode HJCGFetch(HJCG *cg)
+{
+  PetscFunctionBegin;
+  if (cg->ops->fetch) PetscCall(cg->ops->fetch(cg->there, &cg->sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* z = B r, and its sums */
 static PetscErrorCode HJCGPrecondition(HJCG *cg)
 {
-  PetscScalar sums[2];
-  HJVecArray  z, r;
-  PetscInt    n;
+  const HJBackendOps *ops = cg->products->ops;
+  HJVecArray          z, r;
+  PetscInt            n;
 
   PetscFunctionBegin;
   PetscCall(KSP_PCApply(cg->ksp, cg->r, cg->z));
   PetscCall(VecGetLocalSize(cg->r, &n));
-  PetscCall(HJVecOpen(cg->products->ops, NULL, HJ_READ, cg->z, NULL, &z));
-  PetscCall(HJVecOpen(cg->products->ops, NULL, HJ_READ, cg->r, NULL, &r));
-  PetscCall(cg->ops->sums(n, z.used, r.used, sums));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->z, NULL, &z));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->r, NULL, &r));
+  PetscCall(cg->ops->sums(n, z.used, r.used, cg->there));
   PetscCall(HJVecClose(&r));
   PetscCall(HJVecClose(&z));
-  PetscCall(PetscLogFlops(4.0 * n));
-  PetscCall(HJCGSum(cg, 2, sums));
-  cg->zz             = PetscRealPart(sums[0]);
-  cg->rz             = sums[1];
   cg->preconditioned = PETSC_TRUE;
+  if (cg->ops->fetch) PetscCall(PetscLogGpuFlops(4.0 * n));
+  else {
+    PetscScalar sums[] = {cg->sums.zz, cg->sums.rz};
+
+    PetscCall(PetscLogFlops(4.0 * n));
+    PetscCall(HJCGSum(cg, 2, sums));
+    cg->sums.zz = sums[0];
+    cg->sums.rz = sums[1];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,12 +140,15 @@ static PetscErrorCode HJCGNorm(HJCG *cg, PetscInt it, PetscReal *norm)
 
   PetscFunctionBegin;
   *norm = 0.0;
-  if (ksp->normtype == KSP_NORM_NATURAL || (ksp->normtype == KSP_NORM_PRECONDITIONED && told)) PetscCall(HJCGPrecondition(cg));
+  if (ksp->normtype == KSP_NORM_NATURAL || (ksp->normtype == KSP_NORM_PRECONDITIONED && told)) {
+    PetscCall(HJCGPrecondition(cg));
+    PetscCall(HJCGFetch(cg));
+  }
   if (ksp->normtype == KSP_NORM_NATURAL) {
-    KSPCheckDot(ksp, cg->rz);
-    *norm = PetscSqrtReal(PetscAbsScalar(cg->rz));
+    KSPCheckDot(ksp, cg->sums.rz);
+    *norm = PetscSqrtReal(PetscAbsScalar(cg->sums.rz));
   } else if (ksp->normtype != KSP_NORM_NONE && told) {
-    *norm = PetscSqrtReal(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->zz : cg->rr);
+    *norm = PetscSqrtReal(PetscRealPart(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->sums.zz : cg->sums.rr));
     KSPCheckNorm(ksp, *norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,8 +202,10 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
     cg->objective = 0.5 * PetscRealPart(dot[0] - dot[1]);
   }
   if (ksp->normtype == KSP_NORM_UNPRECONDITIONED) {
-    PetscCall(VecNorm(cg->r, NORM_2, &cg->rr));
-    cg->rr *= cg->rr;
+    PetscReal norm;
+
+    PetscCall(VecNorm(cg->r, NORM_2, &norm));
+    cg->sums.rr = norm * norm;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,81 +213,79 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
 /* An end that is an error where the user wants it so */
 static PetscErrorCode HJCGDiverge(HJCG *cg, KSPConvergedReason reason)
 {
-  KSP         ksp  = cg->ksp;
-  const char *what = reason == KSP_DIVERGED_INDEFINITE_PC ? "preconditioner" : "matrix";
+  const HJKrylovSums *sums = &cg->sums;
+  KSP                 ksp  = cg->ksp;
+  const char         *what = reason == KSP_DIVERGED_INDEFINITE_PC ? "preconditioner" : "matrix";
 
   PetscFunctionBegin;
   PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
-             "Diverged due to an indefinite %s: (r, z) %g after %g, (p, A p) %g after %g", what, (double)PetscRealPart(cg->rz),
-             (double)PetscRealPart(cg->rz_before), (double)PetscRealPart(cg->pw), (double)PetscRealPart(cg->pw_before));
+             "Diverged due to an indefinite %s: (r, z) %g after %g, (p, A p) %g after %g", what, (double)PetscRealPart(sums->rz),
+             (double)PetscRealPart(sums->rz_before), (double)PetscRealPart(sums->pw), (double)PetscRealPart(sums->pw_before));
   PetscCall(PetscInfo(ksp, "Diverging due to an indefinite %s\n", what));
   ksp->reason = reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool HJCGChangesSign(PetscScalar now, PetscScalar before)
-{
-  return (PetscBool)(PetscSign(PetscRealPart(now)) * PetscSign(PetscRealPart(before)) < 0.0);
-}
-
-/* p = z + beta p, and A p, which is in z afterwards */
+/* p = z + beta p, and A p, which may be in z afterwards */
 static PetscErrorCode HJCGDirection(HJCG *cg, PetscBool first)
 {
-  KSP ksp = cg->ksp;
-
   PetscFunctionBegin;
-  cg->pw_before = cg->pw;
-  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first ? 0.0 : cg->rz / cg->rz_before, cg->z, cg->p, &cg->pw));
-  PetscCall(HJCGSum(cg, 1, &cg->pw));
+  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first, cg->there, cg->z, cg->p));
+  if (!cg->ops->fetch) PetscCall(HJCGSum(cg, 1, &cg->sums.pw));
   cg->preconditioned = PETSC_FALSE;
-  KSPCheckDot(ksp, cg->pw);
-  if (cg->pw == 0.0 || (!first && HJCGChangesSign(cg->pw, cg->pw_before))) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* x += alpha p, r -= alpha A p */
 static PetscErrorCode HJCGUpdate(HJCG *cg)
 {
-  const HJBackendOps *ops   = cg->products->ops;
-  const PetscScalar   alpha = cg->rz / cg->pw;
-  PetscScalar         squares;
-  HJVecArray          x, r, p, w;
-  PetscInt            n;
+  PetscFunctionBegin;
+  PetscCall(HJProductsUpdate(cg->products, cg->a, cg->there, cg->z, cg->p, cg->x, cg->r));
+  if (!cg->ops->fetch && cg->ksp->normtype == KSP_NORM_UNPRECONDITIONED) PetscCall(HJCGSum(cg, 1, &cg->sums.rr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a preconditioned residual gives a direction, or ends the solve */
+static PetscErrorCode HJCGCheckResidual(HJCG *cg, PetscInt i)
+{
+  KSP ksp = cg->ksp;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(cg->r, &n));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ_WRITE, cg->x, NULL, &x));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ_WRITE, cg->r, NULL, &r));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->p, NULL, &p));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->z, NULL, &w));
-  PetscCall(cg->ops->update(n, alpha, p.used, w.used, x.used, r.used, &squares));
-  PetscCall(HJVecClose(&w));
-  PetscCall(HJVecClose(&p));
-  PetscCall(HJVecClose(&r));
-  PetscCall(HJVecClose(&x));
-  PetscCall(PetscLogFlops(6.0 * n));
-  if (cg->ksp->normtype == KSP_NORM_UNPRECONDITIONED) PetscCall(HJCGSum(cg, 1, &squares));
-  cg->rr        = PetscRealPart(squares);
-  cg->rz_before = cg->rz;
-  cg->objective -= PetscRealPart(0.5 * alpha * cg->rz);
+  KSPCheckDot(ksp, cg->sums.rz);
+  ksp->its = i + 1;
+  if (cg->sums.rz == 0.0) {
+    ksp->reason = KSP_CONVERGED_ATOL;
+    PetscCall(PetscInfo(ksp, "Converged, as (r, z) is 0\n"));
+  } else if (i && HJKrylovTurns(cg->sums.rz, cg->sums.rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJCGCheckDirection(HJCG *cg, PetscInt i)
+{
+  PetscFunctionBegin;
+  KSPCheckDot(cg->ksp, cg->sums.pw);
+  if (cg->sums.pw == 0.0 || (i && HJKrylovTurns(cg->sums.pw, cg->sums.pw_before))) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Up to the next iterate, unless the KSP has a reason */
 static PetscErrorCode HJCGIterate(HJCG *cg, PetscInt i)
 {
-  KSP ksp = cg->ksp;
+  const PetscBool later = (PetscBool)(cg->ops->fetch != NULL); /* are sums looked at than passes */
+  KSP             ksp   = cg->ksp;
 
   PetscFunctionBegin;
   if (!cg->preconditioned) PetscCall(HJCGPrecondition(cg));
-  KSPCheckDot(ksp, cg->rz);
-  ksp->its = i + 1;
-  if (cg->rz == 0.0) {
-    ksp->reason = KSP_CONVERGED_ATOL;
-    PetscCall(PetscInfo(ksp, "Converged, as (r, z) is 0\n"));
-  } else if (i && HJCGChangesSign(cg->rz, cg->rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
-  if (!ksp->reason) PetscCall(HJCGDirection(cg, (PetscBool)!i));
-  if (!ksp->reason) PetscCall(HJCGUpdate(cg));
+  if (later) {
+    PetscCall(HJCGDirection(cg, (PetscBool)!i));
+    PetscCall(HJCGUpdate(cg));
+    PetscCall(HJCGFetch(cg));
+  }
+  PetscCall(HJCGCheckResidual(cg, i));
+  if (!ksp->reason && !later) PetscCall(HJCGDirection(cg, (PetscBool)!i));
+  if (!ksp->reason) PetscCall(HJCGCheckDirection(cg, i));
+  if (!ksp->reason && !later) PetscCall(HJCGUpdate(cg));
+  if (!ksp->reason) cg->objective -= 0.5 * PetscRealPart(cg->sums.rz / cg->sums.pw * cg->sums.rz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,9 +323,12 @@ static PetscErrorCode KSPSolve_HJCG(KSP ksp)
     PetscCall((*hj->ksp.base.solve)(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscCalloc1(cg.products->ghosts.shell.size, &cg.ghost));
+  cg.there = &cg.sums;
+  if (cg.ops->begin) PetscCall(cg.ops->begin(&cg.there));
+  else PetscCall(PetscCalloc1(cg.products->ghosts.shell.size, &cg.ghost));
   PetscCall(HJCGStart(&cg, (PetscBool)(hj->get_objective != NULL)));
   PetscCall(HJCGSolve(&cg));
+  if (cg.ops->end) PetscCall(cg.ops->end(&cg.there));
   PetscCall(PetscFree(cg.ghost));
   hj->objective = cg.objective;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -394,8 +412,10 @@ static PetscErrorCode KSPCGUseSingleReduction_HJCG(KSP ksp, PetscBool single)
    products are those of a `MATHJSTENCIL`, the matrix itself or the copy that `PCHJMG` keeps of an AIJ matrix; with these any
    preconditioner serves.
 
-   With any other matrix it is `KSPCG`, as it is for vectors on a GPU, the computation of eigenvalues (`KSPSetComputeEigenvalues()`), a
-   single reduction, a radius, an objective's target, and transposed systems. `-ksp_view` says why.
+   On a GPU the sums stay there, and an iteration waits for them once, at its end.
+
+   With any other matrix it is `KSPCG`, as it is on several GPUs or in periodic directions on one, with the computation of eigenvalues
+   (`KSPSetComputeEigenvalues()`), a single reduction, a radius, an objective's target, and transposed systems. `-ksp_view` says why.
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSP`, `KSPCG`, `KSPHJRICHARDSON`, `PCHJMG`, `PCHJACOBI`, `MATHJSTENCIL`
 M*/

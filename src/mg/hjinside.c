@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Boundary points whose rows are a diagonal alone, in the outermost layers of the finest grid: their unknowns are b / d, and all grids are
-   those of the points inside, as if the layers had not been there. Decides whether that is done; which layers there are is the operator
-   room's.
+   those of the points inside, as if the layers had not been there. Cycles run on the points inside of the user's own vectors, where the
+   backend's kernels do all of the finest grid so, else on copies of these. Decides whether that is done; which layers there are is the
+   operator room's.
 */
 #include "hjmg.h"
 #include "operator/hjknown.h"
@@ -19,7 +20,7 @@ struct _n_HJMGInside {
   PetscCount         *at;       /* [nknown] where they lie among the owned ones, in that memory */
   Vec                 inverse;  /* [nknown] of their diagonals */
   Vec                 value[2]; /* [nknown] for a moment */
-  Vec                 b, x;     /* inside */
+  Vec                 b, x;     /* inside; made when first needed */
   Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
   PetscScalar        *stage;    /* of the whole grid, in that memory, for vectors that lie elsewhere */
 };
@@ -69,6 +70,21 @@ static PetscErrorCode HJMGInsideSolveKnown(HJMGInside in, Vec b, Vec minus)
     PetscCall(VecAXPY(in->value[0], -1.0, in->value[1]));
   }
   PetscCall(VecPointwiseMult(in->value[0], in->inverse, in->value[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
+{
+  HJVecArray ba, xa, d;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
+  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, in->inverse, NULL, &d));
+  PetscCall((*in->arrays->multiply_at)(in->nknown, in->at, d.used, ba.used, xa.used));
+  PetscCall(HJVecClose(&d));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,9 +169,8 @@ static PetscErrorCode HJMGInsideCreateVecs(HJMGInside in, Mat whole, Mat inside)
   VecType type;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(inside, &in->x, &in->b));
   for (int i = 0; i < 2 && in->known.kept; i++) PetscCall(MatCreateVecs(whole, NULL, &in->whole[i]));
-  PetscCall(VecGetType(in->b, &type));
+  PetscCall(MatGetVecType(inside, &type));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)whole), &in->inverse));
   PetscCall(VecSetSizes(in->inverse, (PetscInt)in->nknown, PETSC_DETERMINE));
   PetscCall(VecSetType(in->inverse, type));
@@ -263,12 +278,42 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
 {
-  HJMGInside in   = ((PC_HJMG *)pc->data)->inside;
-  PetscBool  some = PETSC_FALSE;
+  PC_HJMG         *mg = (PC_HJMG *)pc->data;
+  const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
+  mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  if (!mg->placed) PetscCall(VecDestroy(&mg->other));
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    mg->lies.lo[d] = -in->known.layers[d][0];
+    mg->lies.hi[d] = in->grid.N[d] - in->known.layers[d][0];
+  }
+  if (!mg->other) PetscCall(MatCreateVecs(pc->pmat, NULL, &mg->other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGInsideServes(HJMGInside in, Vec b, Vec x, PetscBool zero, PetscBool *serves)
+{
+  PetscBool some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (in->known.kept) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
+  if (in->known.kept && !some && !zero) PetscCall(HJMGInsideDiffers(in, b, x, &some));
+  *serves = (PetscBool)!some;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x)
+{
+  const PC_HJMG *mg   = (PC_HJMG *)pc->data;
+  HJMGInside     in   = mg->inside;
+  PetscBool      some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (!in->b) PetscCall(MatCreateVecs(mg->level[0].A, &in->x, &in->b));
   *inner_b = in->b;
   *inner_x = in->x;
   if (in->known.kept && !transposed) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
@@ -310,7 +355,7 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
   return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
-         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + 2 * inside + (in->known.kept ? 2 * owned : 0));
+         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + (in->b ? 2 * inside : 0) + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
@@ -327,7 +372,7 @@ PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "%" PetscInt_FMT
                                    " rows in the outermost layers are a diagonal alone, columns %s: the grids are those of "
-                                   "the points inside\n",
-                                   known, mg->inside->known.kept ? "kept" : "dropped"));
+                                   "the points inside%s\n",
+                                   known, mg->inside->known.kept ? "kept" : "dropped", mg->placed ? ", and cycles run there" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

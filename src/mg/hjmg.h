@@ -10,9 +10,10 @@
    precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
    events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
    inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows, hjweak.c lifts
-   diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a subdomain, hjinside.c
-   leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point, whose cycle PCMG runs.
+   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows,
+   hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a
+   subdomain, hjinside.c leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point,
+   whose cycle PCMG runs.
 */
 #pragma once
 
@@ -254,6 +255,9 @@ typedef struct _n_HJMG {
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
   HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
+  PetscBool  placed;        /* then: cycles run on vectors of the whole grid too, */
+  HJBox      lies;          /* which hold these points, */
+  Vec        other;         /* and take turns with this one, whose known points are those of the last solve */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
   HJMGSystem system; /* the same */
@@ -335,9 +339,6 @@ PETSC_INTERN PetscReal HJMGRounding(const PC_HJMG *);
 /* Makes a pseudoinverse in place of the inverse, of n points on one rank, which leaves out what is rounding. *good is false, and nothing
    was done, where it would not be good */
 PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *good);
-/* The pseudoinverse of a dense matrix by rows, of that rank, where singular values of a share `rounding` count as zero; *good: it is one */
-PETSC_INTERN PetscErrorCode HJMGPseudoinverse(PetscInt n, const PetscScalar a[], PetscBool symmetric, PetscReal rounding,
-                                              PetscScalar inverse[], PetscInt *rank, PetscBool *good);
 /* hjzerorows.c. Collective. Rows of zeros of the finest level get a diagonal, in a copy of its matrix: mg->mask */
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 /* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
@@ -370,12 +371,14 @@ PETSC_INTERN PetscErrorCode PCView_HJMGOrder(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCApply_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_HJMGSystem(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCView_HJMGSystem(PC, PetscViewer);
-/* hjsystemlast.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; else its
-   KSP is to solve it by the pseudoinverse of the rows, which leaves out so many directions; < 0: it cannot, and stays as it is */
+/* hjsystemsafe.c. Collective. Whether the factors of the last grid are good, those of its KSP that PCLU or PCREDUNDANT has made; factors of
+   the same with a larger diagonal */
 PETSC_INTERN PetscErrorCode HJMGFactorsAreGood(KSP, PetscBool *good);
-PETSC_INTERN PetscErrorCode HJMGSolveByPseudoinverse(KSP, Mat rows, PetscInt *left);
-/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing of
-   other points, else 1; NULL: there are no such points */
+PETSC_INTERN PetscErrorCode HJMGLiftFactors(KSP);
+/* Whether one cycle after the other makes an error larger */
+PETSC_INTERN PetscErrorCode HJMGCycleGrows(PC, Mat A, PetscBool *grows);
+/* hjsystemknown.c. Collective. A vector of the rows of a stencil matrix with several unknowns a point: 0 at points whose rows have nothing
+   of other points, else 1; NULL: there are no such points */
 PETSC_INTERN PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask);
 PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
 /* hjdm.c. Sets up a DMDA of the PC's own, without ghosts, whose matrices are stencil matrices and take the options of the user's DMDA */
@@ -468,6 +471,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
+/* Whether all of these work on b, x and y of the finest grid that hold more points than that: HJRun's lies */
+PETSC_INTERN PetscErrorCode HJMGStepsPlaced(const PC_HJMG *, PetscBool *placed);
 /* The lists of cycles in single precision, of operators of these levels */
 PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
@@ -486,11 +491,37 @@ static inline void          HJMGSwapVectorsIf(PetscBool swaps, Vec *x, Vec *y)
   *x = *y;
   *y = was;
 }
+/* Which points of the finest grid a vector that cycles run on holds, as HJRun says: NULL: its own */
+static inline PetscErrorCode HJMGGetLies(const PC_HJMG *mg, Vec v, const HJBox **lies)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  *lies = NULL;
+  if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  if (n == HJBoxSize(&mg->lies)) *lies = &mg->lies;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+/* The matrix of such a vector, and the other one of the two that a cycle takes turns with; either may be NULL */
+static inline PetscErrorCode HJMGGetFinest(PC pc, Vec v, Mat *A, Vec *y)
+{
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
+  const HJBox   *lies;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGGetLies(mg, v, &lies));
+  if (A) *A = lies ? pc->mat : mg->level[0].A;
+  if (y) *y = lies ? mg->other : mg->level[0].r;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 /* One step; those of the finest grid need vectors that none is given for here */
 PETSC_INTERN PetscErrorCode HJMGRunCoarseStep(PC_HJMG *, const HJMGStep *);
 /* hjprecision.c. Collective. Makes what cycles in single precision need, of the levels, weights and steps that are there, or nothing, and
    says why: mg->single, mg->not_single */
 PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
+/* Collective. The same of auto, where a KSP is about to solve that this suits */
+PETSC_INTERN PetscErrorCode HJMGSingleSetUpLater(PC);
 PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
 /* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
 PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);
@@ -548,7 +579,7 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, V
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
 /* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
    found once more, and work overwritten: VecNorm() sums up squares too */
-PETSC_INTERN PetscErrorCode HJMGNormOfSquares(const PC_HJMG *, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
+PETSC_INTERN PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);
 PETSC_INTERN PetscErrorCode HJMGNormOfAnySize(Vec, PetscReal *norm);
 /* What KSPRICHARDSON does at cycle it: it sets its norm, calls its monitors, logs its history and calls its convergence function */
 PETSC_INTERN PetscErrorCode HJMGTest(KSP, PetscInt it, PetscReal norm);
@@ -560,6 +591,13 @@ PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
 /* New values of the matrix in level 0; *same is false where its layers are others */
 PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
+/* Cycles of the steps that there are need no copies of the points inside, where HJMGStepsPlaced() says so: they run on vectors of the whole
+   grid, mg->placed */
+PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC, PetscBool placed);
+/* Whether they do for these, whose known points they leave as they are; x is not read where zero is true */
+PETSC_INTERN PetscErrorCode HJMGInsideServes(HJMGInside, Vec b, Vec x, PetscBool zero, PetscBool *serves);
+/* x gets the solution of b at known points */
+PETSC_INTERN PetscErrorCode HJMGInsideSetKnown(HJMGInside, Vec b, Vec x);
 /* The vectors that a cycle inside has, from b and, where zero is false, x; and what becomes of x. transposed: of a transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGInsideEnter(PC, PetscBool transposed, PetscBool zero, Vec b, Vec x, Vec *inner_b, Vec *inner_x);
 PETSC_INTERN PetscErrorCode HJMGInsideLeave(PC, PetscBool transposed, Vec b, Vec x);

@@ -11,8 +11,10 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PC_HJMG        *mg         = (PC_HJMG *)pc->data;
   const PetscBool transposed = (PetscBool)(kind == HJ_MG_TRANSPOSED);
   PetscBool       done       = PETSC_FALSE;
+  Vec             y          = NULL;
 
   PetscFunctionBegin;
+  PetscCall(HJMGGetFinest(pc, b, NULL, &y));
   if (mg->mask) {
     PetscCall(HJMGMultiplyVector(b, mg->mask, mg->masked));
     b = mg->masked;
@@ -22,8 +24,8 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
     b = mg->scaled;
   }
   if (kind == HJ_MG_APPLY && HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
-  if (!done) PetscCall(HJMGReplay(pc, kind, b, x, mg->level[0].r));
-  if (mg->steps[kind].in_y) PetscCall(VecCopy(mg->level[0].r, x)); /* without smoothing before the correction it may end there */
+  if (!done) PetscCall(HJMGReplay(pc, kind, b, x, y));
+  if (mg->steps[kind].in_y) PetscCall(VecCopy(y, x)); /* without smoothing before the correction it may end there */
   if (mg->scale && transposed) {
     PetscCall(HJMGMultiplyVector(x, mg->scale, mg->scaled));
     PetscCall(VecCopy(mg->scaled, x));
@@ -35,15 +37,31 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a cycle runs on vectors of the whole grid: they must be where the levels are */
+static PetscErrorCode HJMGIsPlaced(PC pc, Vec b, Vec x, PetscBool zero, PetscBool *is)
+{
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  *is = (PetscBool)(mg->placed && !HJMGIsSingle(mg));
+  if (*is && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) PetscCall(HJMGSingleIsHere(b, x, is));
+  if (*is) PetscCall(HJMGInsideServes(mg->inside, b, x, zero, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGRun(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
 {
-  const PetscBool inside  = (PetscBool)(((PC_HJMG *)pc->data)->inside != NULL);
+  HJMGInside      in      = ((PC_HJMG *)pc->data)->inside;
+  const PetscBool zero    = (PetscBool)(kind != HJ_MG_ADVANCE);
+  PetscBool       placed  = PETSC_FALSE;
   Vec             inner_b = b, inner_x = x;
 
   PetscFunctionBegin;
-  if (inside) PetscCall(HJMGInsideEnter(pc, transposed, (PetscBool)(kind != HJ_MG_ADVANCE), b, x, &inner_b, &inner_x));
+  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  if (in && !placed) PetscCall(HJMGInsideEnter(pc, transposed, zero, b, x, &inner_b, &inner_x));
   PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
-  if (inside) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
+  if (placed) PetscCall(HJMGInsideSetKnown(in, b, x));
+  else if (in) PetscCall(HJMGInsideLeave(pc, transposed, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +149,7 @@ static PetscErrorCode HJMGSingleWait(PC_HJMG *mg, Vec b, Vec x, Vec y, PetscReal
   PetscFunctionBegin;
   PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
   *good = (PetscBool)!PetscIsInfOrNanScalar(squares);
-  if (*good) PetscCall(HJMGNormOfSquares(mg, PetscRealPart(squares), b, y, x, norm));
+  if (*good) PetscCall(HJMGNormOfSquares(mg->level[0].A, PetscRealPart(squares), b, y, x, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,10 +217,10 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
                                 PetscInt *it)
 {
   PC_HJMG        *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel      *level = &mg->level[0];
-  Vec             begun = zero && mg->ended_in_y ? level->r : x; /* so that a solve of as many cycles as the last one ends in x */
-  Vec             vx = begun, vy = begun == x ? level->r : x;
   const PetscBool early = (PetscBool)(zero && !how->shown); /* starts while the norm is waited for: zeros are easily put back */
+  const HJBox    *lies;
+  Vec             y = NULL, begun, vx, vy;
+  Mat             A = NULL;
 
   PetscFunctionBegin;
   if (mg->nlevels == 1) {
@@ -223,8 +241,12 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!zero) PetscCall(MatResidual(level->A, b, x, level->r));
-  PetscCall(HJMGSquares(mg, zero ? b : level->r));
+  PetscCall(HJMGGetFinest(pc, b, &A, &y));
+  begun = zero && mg->ended_in_y ? y : x; /* so that a solve of as many cycles as the last one ends in x */
+  vx    = begun;
+  vy    = begun == x ? y : x;
+  if (!zero) PetscCall(MatResidual(A, b, x, y));
+  PetscCall(HJMGSquares(mg, zero ? b : y));
   if (early) PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
   else if (zero) PetscCall(VecSet(x, 0.0));
   if (first) PetscCall(HJMGTest(ksp, 0, *first));
@@ -234,6 +256,9 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!early) PetscCall(HJMGRotatedStart(mg, zero ? HJ_MG_START_ZERO : HJ_MG_START, b, &vx, &vy));
+  PetscCall(HJMGGetLies(mg, b, &lies));
+  if (lies) PetscCall(HJMGInsideSetKnown(mg->inside, b, x));
+  if (lies) PetscCall(HJMGInsideSetKnown(mg->inside, b, y));
   while (!ksp->reason && *it < its) {
     PetscCall(HJMGRotate(pc, b, &vx, &vy));
     PetscCall(HJMGShow(how, vx, x));
@@ -245,15 +270,20 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
 }
 
 /* HJMGSolveRotated() of the points inside. The norm before the first cycle is that of the whole residual, which has the known rows' part;
-   from then on there is none */
+   from then on there is none. Of copies of them it is to be told */
 static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool differs;
+  PetscBool differs, placed;
   PetscReal norm;
   Vec       inner_b, inner_x;
 
   PetscFunctionBegin;
+  PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  if (placed) {
+    PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, b, x, its, zero, NULL, it));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGInsideDiffers(mg->inside, b, zero ? NULL : x, &differs));
   if (differs && zero) PetscCall(VecNorm(b, NORM_2, &norm));
   else if (differs) {

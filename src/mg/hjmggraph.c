@@ -235,6 +235,21 @@ static PetscErrorCode HJMGReplayRecorded(PC pc, HJMGKind kind, Vec b, Vec x, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors like one of those that cycles run on, which may be of the whole grid or of the points inside */
+static PetscErrorCode HJMGMakeCopies(PC_HJMG *mg, Vec like)
+{
+  PetscInt n, is;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(like, &n));
+  for (int i = 0; i < 2; i++) {
+    if (mg->copy[i]) PetscCall(VecGetLocalSize(mg->copy[i], &is));
+    if (mg->copy[i] && is != n) PetscCall(VecDestroy(&mg->copy[i]));
+    if (!mg->copy[i]) PetscCall(VecDuplicate(like, &mg->copy[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The same on vectors that come every time */
 static PetscErrorCode HJMGReplayCopied(PC pc, HJMGKind kind, Vec b, Vec x, Vec y)
 {
@@ -243,8 +258,7 @@ static PetscErrorCode HJMGReplayCopied(PC pc, HJMGKind kind, Vec b, Vec x, Vec y
   PetscBool  seen, done;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++)
-    if (!mg->copy[i]) PetscCall(VecDuplicate(x, &mg->copy[i]));
+  PetscCall(HJMGMakeCopies(mg, x));
   PetscCall(VecCopy(b, mg->copy[0]));
   PetscCall(HJMGReplayRecorded(pc, kind, mg->copy[0], mg->copy[1], y, &g, &seen, &done));
   if (!done) PetscCall(HJMGLaunch(mg, kind, mg->copy[0], mg->copy[1], y));

@@ -8,10 +8,12 @@ PetscErrorCode HJMGSquares(PC_HJMG *mg, Vec v)
 {
   const HJOperator *op = mg->level[0].op;
   HJVecArray        a;
+  PetscInt          n;
 
   PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, v, &mg->stage, &a));
-  PetscCall(op->ops->multigrid->number_squares(HJBoxSize(&op->grid.owned), a.used, &mg->squares));
+  PetscCall(op->ops->multigrid->number_squares(n, a.used, &mg->squares));
   PetscCall(HJVecClose(&a));
   PetscCall(op->ops->multigrid->number_send(&mg->squares));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,12 +38,12 @@ PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGNormOfSquares(const PC_HJMG *mg, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm)
+PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm)
 {
   PetscFunctionBegin;
   *norm = PetscSqrtReal(squares);
   if (squares >= 1e-280 && squares <= 1e300) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x) PetscCall(MatResidual(mg->level[0].A, b, x, work));
+  if (x) PetscCall(MatResidual(A, b, x, work));
   PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -51,11 +53,13 @@ static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
 {
   PC_HJMG    *mg = (PC_HJMG *)pc->data;
   PetscScalar squares;
+  Mat         A = NULL;
 
   PetscFunctionBegin;
+  PetscCall(HJMGGetFinest(pc, b, &A, NULL));
   PetscCall(mg->level[0].op->ops->multigrid->number_wait(&mg->squares, &squares));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
-  PetscCall(HJMGNormOfSquares(mg, PetscRealPart(squares), b, x, work, norm));
+  PetscCall(HJMGNormOfSquares(A, PetscRealPart(squares), b, x, work, norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

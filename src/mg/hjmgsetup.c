@@ -345,7 +345,8 @@ static PetscErrorCode HJMGStart(PC pc)
 /* All of set-up, or what comes before the part that fails: mg->failure */
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool placed;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpGrids(pc));
@@ -359,6 +360,8 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGStepsPlaced(mg, &placed));
+  PetscCall(HJMGInsidePlace(pc, placed));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));

@@ -17,7 +17,7 @@ static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
 typedef struct {
   DM           da;
   Mat          A;     /* MATHJSTENCIL */
-  Mat          rows;  /* the same as AIJ, where several ranks factor it, or a pseudoinverse solves; else NULL */
+  Mat          rows;  /* the same as AIJ, where several ranks factor it; else NULL */
   Mat          P;     /* MATHJTRANSFER from the next coarser grid; NULL on the coarsest */
   Vec          known; /* 0 at points that have no part in that, see hjsystemknown.c; NULL: all have */
   HJCoarsening coarsening;
@@ -27,12 +27,12 @@ struct _n_HJMGSystem {
   PC              pc; /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
-  PetscBool       device; /* the cycle is done on a GPU, */
-  HJMGSystemCycle cycle;  /* there by launches of this library alone; NULL: PCMG's */
-  PetscBool       swept;  /* the coarsest grid is */
+  PetscBool       device;    /* the cycle is done on a GPU, */
+  HJMGSystemCycle cycle;     /* there by launches of this library alone; NULL: PCMG's */
+  PetscBool       swept;     /* the coarsest grid is */
+  PetscBool       lifted;    /* it is factored with a larger diagonal */
+  PetscBool       alone;     /* there is no coarser grid, as cycles grew */
   PetscBool       converted; /* the finest matrix is a copy of the PC's */
-  PetscInt        most;   /* it has at most so many unknowns where it can; 0: by the table */
-  PetscInt        left;   /* it is solved but for so many directions that are rounding; < 0: by its factors */
   HJMatrixState   read;
   char            stop[256]; /* why there is no coarser grid */
 };
@@ -89,8 +89,7 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
-                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "",
-                                   HJACOBI_VERSION_STRING));
+                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", HJACOBI_VERSION_STRING));
   if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
     PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
   else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
@@ -98,9 +97,9 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
                                    s->converted ? "; the matrix is kept a second time as " MATHJSTENCIL : ""));
   for (PetscInt l = 0; l < s->nlevels; l++) PetscCall(HJMGSystemViewLevel(&s->level[l], l, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s; it is %s\n", s->stop,
-                                   s->swept      ? "swept, which need not solve it"
-                                   : s->left < 0 ? "factored"
-                                                 : "solved by a pseudoinverse, as it is singular but for rounding"));
+                                   s->swept    ? "swept, which need not solve it"
+                                   : s->lifted ? "factored with a larger diagonal, as it is singular but for rounding"
+                                               : "factored"));
   PetscCall(PCView(s->pc, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,6 +176,11 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   HJCut    cut[3];
 
   PetscFunctionBegin;
+  *wants = PETSC_FALSE;
+  if (s->alone) {
+    PetscCall(PetscStrncpy(s->stop, "cycles with coarser grids grow", sizeof(s->stop)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (mg->max_levels != PETSC_DECIDE) {
     *wants = (PetscBool)(s->nlevels < mg->max_levels);
     PetscCall(PetscStrncpy(s->stop, "as many levels as asked for", sizeof(s->stop)));
@@ -185,8 +189,7 @@ static PetscErrorCode HJMGSystemWantsLevel(const PC_HJMG *mg, HJMGSystem s, Pets
   PetscCall(HJGridGetCuts(s->level[s->nlevels - 1].da, cut));
   for (int d = 0; d < 3; d++) sides += cut[d].N > 1;
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
-  small = s->device ? PetscMin(HJMGSystemSmall[sides], HJ_DENSE_MAX) : HJMGSystemSmall[sides]; /* a GPU solves by an inverse */
-  if (s->most) small = PetscMin(small, s->most);
+  small  = s->device ? PetscMin(HJMGSystemSmall[sides], HJ_DENSE_MAX) : HJMGSystemSmall[sides]; /* a GPU solves by an inverse */
   *wants = (PetscBool)(n > small && s->nlevels < HJ_MG_MAX_LEVELS);
   PetscCall(PetscStrncpy(s->stop, "few points", sizeof(s->stop)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,22 +348,10 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSystemMakeLevels(PC pc, HJMGSystem s)
+static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
 {
-  PetscBool made = PETSC_TRUE, wants;
-
-  PetscFunctionBegin;
-  while (made) {
-    PetscCall(HJMGSystemWantsLevel((const PC_HJMG *)pc->data, s, &wants));
-    if (!wants) break;
-    PetscCall(HJMGSystemMakeLevel(pc, s, &made));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
-{
-  PC_HJMG            *mg = (PC_HJMG *)pc->data;
+  PC_HJMG            *mg   = (PC_HJMG *)pc->data;
+  PetscBool           made = PETSC_TRUE, wants;
   const HJBackendOps *ops;
   const char         *why;
   PetscInt            dof;
@@ -371,9 +362,14 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da)
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(PetscNew(&mg->system));
+  mg->system->alone  = alone;
   mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
-  PetscCall(HJMGSystemMakeLevels(pc, mg->system));
+  while (made) {
+    PetscCall(HJMGSystemWantsLevel(mg, mg->system, &wants));
+    if (!wants) break;
+    PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
+  }
   PetscCall(HJMGSystemMakeCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -463,45 +459,58 @@ static PetscErrorCode HJMGSystemSetCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSystemSetUpCycle(HJMGSystem s)
+/* Solves the last grid by its factors, which are lifted where the matrix is singular but for rounding */
+static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
 {
+  KSP       ksp;
+  Mat       A;
+  PetscBool good;
+
   PetscFunctionBegin;
+  PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPSetOperators(ksp, A, A)); /* in place of one that was lifted */
   PetscCall(PCSetOperators(s->pc, s->level[0].A, s->level[0].A));
   PetscCall(HJMGSystemScalePivots(s));
   PetscCall(PCSetUp(s->pc));
+  s->lifted = PETSC_FALSE;
+  if (s->swept || s->pc->failedreason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFactorsAreGood(ksp, &good));
+  if (good) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The last grid is singular but for rounding: it is factored with a larger diagonal\n"));
+  PetscCall(HJMGLiftFactors(ksp));
+  s->lifted = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Factors of a matrix that is singular but for rounding make of rounding what hides the answer from a left Krylov method. More levels are
-   made then, down to a grid that has few enough unknowns for its pseudoinverse */
-static PetscErrorCode HJMGSystemSetUpLast(PC pc, HJMGSystem s)
+/* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place */
+static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
 {
-  KSP       ksp;
-  PetscInt  n;
-  PetscBool good = PETSC_TRUE;
+  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
+  PetscInt       n;
+  PetscBool      set, spd;
 
   PetscFunctionBegin;
-  s->left = -1;
-  PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
-  if (!s->swept) PetscCall(HJMGFactorsAreGood(ksp, &good));
-  if (good) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
-  if (n > HJ_MG_SVD_MOST) {
-    s->most = HJ_MG_SVD_MOST;
-    PetscCall(HJMGSystemMakeLevels(pc, s));
-    PetscCall(PCDestroy(&s->pc));
-    PetscCall(HJMGSystemMakeCycle(pc, s));
-    PetscCall(HJMGSystemSetUpCycle(s));
-    PetscCall(PCMGGetCoarseSolve(s->pc, &ksp));
-  }
-  if (!s->level[s->nlevels - 1].rows) PetscCall(HJMGSystemCopyRows(s, &s->level[s->nlevels - 1]));
-  PetscCall(HJMGSolveByPseudoinverse(ksp, s->level[s->nlevels - 1].rows, &s->left));
-  if (s->left >= 0)
-    PetscCall(PetscInfo(pc,
-                        "The coarsest grid is solved without the null space of its matrix, which is of dimension %" PetscInt_FMT
-                        " but for rounding\n",
-                        s->left));
-  else PetscCall(PetscInfo(pc, "The coarsest grid is singular but for rounding, and has too many unknowns for a pseudoinverse\n"));
+  *unsafe = PETSC_FALSE;
+  PetscCall(MatIsSPDKnown(pc->pmat, &set, &spd));
+  if (s->nlevels == 1 || s->pc->failedreason || (set && spd)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
+  if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(pc->pmat, &n, NULL));
+  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR && mg->coarse != PC_HJMG_COARSE_SOLVE_SWEEPS);
+  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
+                      *unsafe ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemMakeAnew(PC pc, DM da, PetscBool alone)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGSystemDestroy(pc));
+  PetscCall(HJMGDestroyGrids(mg));
+  PetscCall(HJMGSystemCreate(pc, da, alone));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,7 +519,7 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   PC_HJMG      *mg = (PC_HJMG *)pc->data;
   DM            dm, da;
   HJMatrixState now;
-  PetscBool     kept = PETSC_FALSE;
+  PetscBool     kept = PETSC_FALSE, unsafe;
 
   PetscFunctionBegin;
   PetscCall(HJMGSystemFindGrid(pc, &da));
@@ -521,17 +530,17 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   }
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJMatrixStateGet(pc->pmat, dm, PetscObjectStateGet, &now));
-  if (mg->system && mg->changed == HJ_MG_CHANGED_NOTHING && mg->system->left < 0 && HJMatrixStateIsSame(&now, &mg->system->read))
+  if (mg->system && !mg->system->alone && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
     PetscCall(HJMGSystemRefresh(pc, mg->system, &kept));
-  if (!kept) {
-    PetscCall(HJMGSystemDestroy(pc));
-    PetscCall(HJMGDestroyGrids(mg));
-    PetscCall(HJMGSystemCreate(pc, da));
+  if (!kept) PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_FALSE));
+  PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
+  PetscCall(HJMGSystemIsUnsafe(pc, mg->system, &unsafe));
+  if (unsafe) {
+    PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_TRUE));
+    PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
   }
   mg->system->read = now;
   mg->changed      = HJ_MG_CHANGED_NOTHING;
-  PetscCall(HJMGSystemSetUpCycle(mg->system));
-  PetscCall(HJMGSystemSetUpLast(pc, mg->system));
   pc->failedreason = mg->system->pc->failedreason;
   PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -162,6 +162,7 @@ static PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
   }
   *bytes += HJMGSingleBytes(mg);
   if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);
+  if (mg->placed) *bytes += HJBoxSize(&mg->lies) * sizeof(PetscScalar);
   if (!mg->gather) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGGatherGetBelow(mg->gather, &next, &below));
   *bytes += below;

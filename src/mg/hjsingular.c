@@ -134,43 +134,34 @@ static PetscErrorCode HJMGCheckPseudoinverse(PetscInt n, const PetscScalar a[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where a is symmetric and an eigenvalue next to 0 has another sign than the rest, it counts as rounding if it is larger than that too:
+/* Where A is symmetric and an eigenvalue next to 0 has another sign than the rest, it counts as rounding if it is larger than that too:
    cycles would be indefinite */
-PetscErrorCode HJMGPseudoinverse(PetscInt n, const PetscScalar a[], PetscBool symmetric, PetscReal rounding, PetscScalar inverse[],
-                                 PetscInt *rank, PetscBool *good)
-{
-  const PetscReal drops[] = {rounding, HJ_MG_VOID};
-  PetscBool       made = PETSC_FALSE, same_sign = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  *good = PETSC_FALSE;
-  *rank = 0;
-  for (int i = 0; i < (symmetric ? 2 : 1) && !same_sign; i++) {
-    PetscCall(PetscArraycpy(inverse, a, (size_t)n * n));
-    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], symmetric ? 0.0 : HJ_MG_SVD_FLOOR, rank, &made));
-    if (!made) break;
-    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, symmetric ? HJ_MG_INVERSE_DEFECT : HJ_MG_SVD_DEFECT, good, &same_sign));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
 {
-  PC_HJMG              *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel            *level = &mg->level[mg->nlevels - 1];
-  const HJBackendOps   *ops   = level->op->ops;
-  const PetscCount      size  = (PetscCount)n * n;
+  PC_HJMG              *mg        = (PC_HJMG *)pc->data;
+  HJMGLevel            *level     = &mg->level[mg->nlevels - 1];
+  const HJBackendOps   *ops       = level->op->ops;
+  const PetscCount      size      = (PetscCount)n * n;
+  const PetscReal       drops[]   = {HJMGRounding(mg), HJ_MG_VOID};
+  const PetscBool       symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
   const HJCoefficients *c;
   HJGetCoefficients     get;
   PetscScalar          *a, *inverse, shift;
-  PetscInt              rank;
+  PetscInt              rank = 0;
+  PetscBool             made = PETSC_FALSE, same_sign = PETSC_FALSE;
 
   PetscFunctionBegin;
+  *good = PETSC_FALSE;
   PetscCall(PetscMalloc2(size, &a, size, &inverse));
   PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
   PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJBackendHost.multigrid->fill_dense(&level->op->grid, c, PETSC_FALSE, a, &shift));
-  PetscCall(HJMGPseudoinverse(n, a, (PetscBool)(level->skew <= HJ_MG_SKEW), HJMGRounding(mg), inverse, &rank, good));
+  for (int i = 0; i < (symmetric ? 2 : 1) && !same_sign; i++) {
+    PetscCall(PetscArraycpy(inverse, a, size));
+    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], symmetric ? 0.0 : HJ_MG_SVD_FLOOR, &rank, &made));
+    if (!made) break;
+    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, symmetric ? HJ_MG_INVERSE_DEFECT : HJ_MG_SVD_DEFECT, good, &same_sign));
+  }
   if (*good) {
     PetscCall(ops->copy(NULL, mg->inverse, inverse, size));
     PetscCall(PetscInfo(pc,

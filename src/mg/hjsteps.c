@@ -274,6 +274,27 @@ PetscErrorCode HJMGMakeSteps(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *placed)
+{
+  const HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  *placed = PETSC_FALSE;
+  if (!mg->inside || mg->nlevels == 1 || level->lines) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJRestrictPlaces(level->restriction, level->op, placed));
+  for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
+    const HJMGSteps *list = &mg->steps[kind];
+
+    if (kind == HJ_MG_ROTATED_PART) continue; /* on fewer ranks, whose grids are all inside */
+    for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
+      if (s->l) continue;
+      if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL || (s->kind == HJ_MG_RESTRICT && s->x == HJ_MG_NONE)) *placed = PETSC_FALSE;
+      if (s->kind == HJ_MG_CORRECT && s->zero) *placed = PETSC_FALSE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *mg)
 {
   PetscFunctionBegin;
@@ -311,9 +332,10 @@ PetscErrorCode HJMGViewSteps(const PC_HJMG *mg, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors of a run: on the finest grid those that it was asked for */
+/* The vectors of a run: on the finest grid those that it was asked for, and, as HJRun's, which points they hold */
 typedef struct {
-  Vec finest[3]; /* b, x, y */
+  Vec          finest[3]; /* b, x, y */
+  const HJBox *lies;
 } HJMGVectors;
 
 static Vec HJMGGetVector(const PC_HJMG *mg, const HJMGVectors *v, PetscInt l, HJMGVector which)
@@ -336,10 +358,10 @@ static Vec HJMGGetVector(const PC_HJMG *mg, const HJMGVectors *v, PetscInt l, HJ
 
 /* All that is asked of operators in a cycle. Where a vector of the finest grid is not where the operator is, a sweep cannot do besides what
    it was to do: the parts are then done one after the other */
-static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y, Vec c, Vec r)
+static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, const HJBox *lies, Vec b, Vec x, Vec y, Vec c, Vec r)
 {
   HJMGLevel *level = &mg->level[s->l];
-  HJRun      run = {.its = s->its, .zero = s->zero, .b = b, .x = x, .y = y}, all = run;
+  HJRun      run = {.its = s->its, .zero = s->zero, .b = b, .x = x, .y = y, .lies = lies}, all = run;
 
   PetscFunctionBegin;
   if (level->lines) {
@@ -362,12 +384,12 @@ static PetscErrorCode HJMGStepSweep(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x
   if (s->also == HJ_MG_ALSO_CORRECTS) PetscCall(MatMultAdd(level->P, c, x, x));
   PetscCall(HJOperatorRun(s->op, s->w, &run));
   if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL) PetscCall(MatResidual(level->A, b, x, y));
-  if (s->also == HJ_MG_ALSO_RESTRICTS) PetscCall(HJRestrictApply(level->restriction, b, x, r, y, PETSC_FALSE));
+  if (s->also == HJ_MG_ALSO_RESTRICTS) PetscCall(HJRestrictApply(level->restriction, NULL, b, x, r, y, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* To the next grid's right-hand side r: b - A x, or, where there is no x, y */
-static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec x, Vec y, Vec r)
+static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, const HJBox *lies, Vec b, Vec x, Vec y, Vec r)
 {
   HJMGLevel  *level = &mg->level[s->l];
   HJRestrict *restriction;
@@ -380,7 +402,7 @@ static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   restriction = level->restriction;
-  PetscCall(HJRestrictApply(restriction, b, x, r, y, s->squares));
+  PetscCall(HJRestrictApply(restriction, lies, b, x, r, y, s->squares));
   if (!s->squares) PetscFunctionReturn(PETSC_SUCCESS);
   if (restriction->apart) {
     PetscCall(HJMGSquares(mg, y ? y : restriction->residual));
@@ -388,6 +410,23 @@ static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, Vec b, Ve
   }
   sum.value = restriction->norm2;
   PetscCall(s->op->ops->multigrid->number_send(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = x + P c, or, of a step from zero, x = P c */
+static PetscErrorCode HJMGStepCorrect(PC_HJMG *mg, const HJMGStep *s, const HJBox *lies, Vec c, Vec x)
+{
+  const HJMGLevel *level = &mg->level[s->l];
+  HJGetTransfers   get;
+  HJTransfers     *transfers = NULL;
+
+  PetscFunctionBegin;
+  if (lies) {
+    PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_GET_TRANSFERS, &get));
+    PetscCall((*get)(level->P, (PetscBool)PetscMemTypeDevice(s->op->ops->mtype), &transfers));
+    PetscCall(HJTransfersAdd(transfers, lies, c, x));
+  } else if (s->zero) PetscCall(MatMult(level->P, c, x));
+  else PetscCall(MatMultAdd(level->P, c, x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -410,20 +449,20 @@ static PetscErrorCode HJMGStepGather(PC_HJMG *mg, const HJMGStep *s, Vec b, Vec 
 static PetscErrorCode HJMGRunStep(PC_HJMG *mg, const HJMGStep *s, const HJMGVectors *v)
 {
   const PetscBool last = (PetscBool)(s->l == mg->nlevels - 1);
+  const HJBox    *lies = s->l ? NULL : v->lies;
   const Vec       b = HJMGGetVector(mg, v, s->l, HJ_MG_B), x = HJMGGetVector(mg, v, s->l, s->x), y = HJMGGetVector(mg, v, s->l, s->y);
   const Vec       c = last ? NULL : HJMGGetVector(mg, v, s->l + 1, s->c), r = last ? NULL : mg->level[s->l + 1].b;
 
   PetscFunctionBegin;
   switch (s->kind) {
   case HJ_MG_SWEEP:
-    PetscCall(HJMGStepSweep(mg, s, b, x, y, c, r));
+    PetscCall(HJMGStepSweep(mg, s, lies, b, x, y, c, r));
     break;
   case HJ_MG_RESTRICT:
-    PetscCall(HJMGStepRestrict(mg, s, b, x, y, r));
+    PetscCall(HJMGStepRestrict(mg, s, lies, b, x, y, r));
     break;
   case HJ_MG_CORRECT:
-    if (s->zero) PetscCall(MatMult(mg->level[s->l].P, c, x));
-    else PetscCall(MatMultAdd(mg->level[s->l].P, c, x, x));
+    PetscCall(HJMGStepCorrect(mg, s, lies, c, x));
     break;
   case HJ_MG_GATHER:
     PetscCall(HJMGStepGather(mg, s, b, x, y));
@@ -437,7 +476,7 @@ static PetscErrorCode HJMGRunStep(PC_HJMG *mg, const HJMGStep *s, const HJMGVect
 
 PetscErrorCode HJMGRunCoarseStep(PC_HJMG *mg, const HJMGStep *s)
 {
-  const HJMGVectors none = {{NULL, NULL, NULL}};
+  const HJMGVectors none = {{NULL, NULL, NULL}, NULL};
 
   PetscFunctionBegin;
   PetscCall(HJMGRunStep(mg, s, &none));
@@ -462,10 +501,11 @@ static PetscErrorCode HJMGRunList(PC_HJMG *mg, const HJMGSteps *list, const HJMG
 
 PetscErrorCode HJMGLaunch(PC_HJMG *mg, HJMGKind kind, Vec b, Vec x, Vec y)
 {
-  const HJMGVectors v = {{b, x, y}};
-  PetscErrorCode    code;
+  HJMGVectors    v = {{b, x, y}, NULL};
+  PetscErrorCode code;
 
   PetscFunctionBegin;
+  PetscCall(HJMGGetLies(mg, b, &v.lies));
   if (kind >= HJ_MG_SINGLE_APPLY) {
     PetscCall((*mg->launch_single)(mg, kind, b, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);

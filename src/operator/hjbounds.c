@@ -123,12 +123,12 @@ PetscErrorCode HJBoundEnd(HJOperator *op, HJBound *bound)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who makes the products of an operator: itself, or, of several unknowns a point, whose stencil lies on the host, the host */
+/* Who makes the products of an operator: itself, or, where a stencil of several unknowns a point was made on the host, the host */
 static PetscErrorCode HJBoundOpen(HJOperator *op, HJOperator **by)
 {
   PetscFunctionBegin;
   *by = op;
-  if (op->grid.dof > 1 && PetscMemTypeDevice(op->ops->mtype))
+  if (op->grid.dof > 1 && PetscMemTypeDevice(op->ops->mtype) && PetscMemTypeHost(op->stencil->mtype))
     PetscCall(HJOperatorCreateFromStencil(op->da, &op->grid, op->stencil, op->overlap, op->tile, &HJBackendHost, &HJHaloPetscSF, by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -176,6 +176,8 @@ typedef struct {
      result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
      in the backend's memory. Else done is true.
    planned: what HJOperatorPlanRun() has made for a run like this one; NULL: it is made now.
+   lies: b, x and y, which is given, hold the points of this box in place of the rank's own, and HJRestrictPlaces() said that they can; all
+     are in the backend's memory. NULL: the rank's own.
 */
 typedef struct {
   PetscInt           its;
@@ -186,6 +188,7 @@ typedef struct {
   const PetscScalar *row;
   PetscBool          leaves_residual;
   const HJPlanned   *planned;
+  const HJBox       *lies;
   PetscBool          in_y, done;
 } HJRun;
 

@@ -78,7 +78,8 @@ static void HJOperatorPlaceGhosts(const HJOperator *op, const HJFrames f, const 
   }
 }
 
-/* The sweeps of the regions [r0, r1) of what is over the owned points of x, b and y. NULL stays NULL */
+/* The sweeps of the regions [r0, r1) of what is over the points ybox of x, b and y, the owned ones where there are neighbours. NULL stays
+   NULL */
 static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames f, PetscInt r0, PetscInt r1, const HJSweep *all,
                                             HJSweep s[])
 {
@@ -90,8 +91,7 @@ static PetscErrorCode HJOperatorPlaceSweeps(const HJOperator *op, const HJFrames
 
     *t           = *all;
     t->write     = rg->write[r];
-    t->box       = rg->box[r];
-    t->ybox      = op->grid.owned;
+    t->box       = HJGridHasNeighbors(&op->grid) ? rg->box[r] : all->ybox;
     t->x         = !all->x ? NULL : rg->framed[r] ? HJNumberAt(op->ops, f->frame[0], op->grid.dof * rg->offset[r]) : all->x;
     t->b         = !all->b ? NULL : rg->framed[r] ? HJNumberAt(op->ops, f->frame[1], op->grid.dof * rg->offset[r]) : all->b;
     t->ghosts    = rg->ghosts;
@@ -133,7 +133,7 @@ static PetscErrorCode HJOperatorSweep(HJOperator *op, const HJFrames f, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One pass of s, whose x, b and y are over the owned points: regions in place run while the halo of x (and, in the first pass, b) travels,
+/* One pass of s, whose x, b and y are over ybox: regions in place run while the halo of x (and, in the first pass, b) travels,
    unless the transport is too quick for that to pay */
 static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJPlan *plan, PetscCount p, const HJWeights *w, HJSweep s)
 {
@@ -165,22 +165,23 @@ static PetscErrorCode HJOperatorPass(HJOperator *op, const HJFrames f, const HJP
 }
 
 /*
-   Arrays in the backend's memory, x and b those of first, which says too what the first sweep has to do besides. Every second pass ends in
-   work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can work in place, or the caller takes the result
-   from there: *in_work; NULL: it does not
+   Arrays in the backend's memory over the points lies, NULL: the owned ones; x and b those of first, which says too what the first sweep
+   has to do besides. Every second pass ends in work, and an odd number of them, from a nonzero guess, costs a copy, unless the last can
+   work in place, or the caller takes the result from there: *in_work; NULL: it does not
 */
 static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const HJPlan *plan, const HJWeights *w, const HJSweep *first,
-                                       PetscScalar *x, PetscScalar *work, PetscBool *in_work)
+                                       const HJBox *lies, PetscScalar *x, PetscScalar *work, PetscBool *in_work)
 {
   HJSweep s = *first;
 
   PetscFunctionBegin;
-  s.x = plan->zero_guess ? NULL : x;
-  s.y = plan->zero_guess && plan->npasses % 2 ? x : work;
+  s.ybox = *HJGridLies(&op->grid, lies);
+  s.x    = plan->zero_guess ? NULL : x;
+  s.y    = plan->zero_guess && plan->npasses % 2 ? x : work;
   for (PetscCount p = 0; p < plan->npasses; p++) {
     if (plan->in_place && p == plan->npasses - 1) s.y = x;
     PetscCall(HJOperatorPass(op, f, plan, p, w, s));
-    s = (HJSweep){.x = s.y, .b = s.b, .y = s.y == x ? work : x};
+    s = (HJSweep){.ybox = s.ybox, .x = s.y, .b = s.b, .y = s.y == x ? work : x};
   }
   if (in_work) *in_work = (PetscBool)(s.x != x);
   else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, HJOperatorSize(op)));
@@ -202,7 +203,7 @@ static PetscErrorCode HJOperatorAbsoluteSweeps(HJOperator *op, const PetscScalar
     PetscCall(HJHaloBegin(f->halo, op->ops->mtype, from, f->frame));
     PetscCall(HJHaloEnd(f->halo, op->ops->mtype, from, f->frame));
   }
-  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, &(HJSweep){.x = x, .y = y}, s));
+  PetscCall(HJOperatorPlaceSweeps(op, f, 0, f->regions.n, &(HJSweep){.ybox = op->grid.owned, .x = x, .y = y}, s));
   *n = f->regions.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,7 +269,7 @@ static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, const HJRun
   PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_FALSE, &p));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, run->b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, run->zero ? HJ_WRITE : HJ_READ_WRITE, run->x, &op->stage_x, &xa));
-  PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, xa.used, op->work, NULL));
+  PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, NULL, xa.used, op->work, NULL));
   PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
@@ -369,7 +370,7 @@ static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *ru
     if (here) {
       if (run->leaves_residual) first.residual = ya;
       PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_TRUE, &p));
-      PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, xa, ya, &run->in_y));
+      PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, run->lies, xa, ya, &run->in_y));
       PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
       PetscCall(HJOperatorLogMoreFlops(op, run));
     }
@@ -401,7 +402,7 @@ PetscErrorCode HJOperatorRunArrays(HJOperator *op, HJWeights *w, const HJPlanned
                                    PetscBool *in_y)
 {
   PetscFunctionBegin;
-  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, first, x, y, in_y));
+  PetscCall(HJOperatorPasses(op, p->frames, &p->plan, w, first, NULL, x, y, in_y));
   PetscCall(HJOperatorLogFlops(op, p->plan.total, p->plan.zero_guess));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -147,6 +147,14 @@ static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, P
   return PETSC_TRUE;
 }
 
+static PetscErrorCode HJProductsLogFlops(const HJProducts *op, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
   HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = alpha};
@@ -170,8 +178,7 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   }
   if (transpose) PetscCall(HJProductsTransposed(op, &p));
   else PetscCall(HJProductsForward(op, &p));
-  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
-  else PetscCall(PetscLogFlops(flops));
+  PetscCall(HJProductsLogFlops(op, flops));
   PetscCall(HJVecClose(&ya));
   if (separate) PetscCall(HJVecClose(&ba));
   PetscCall(HJVecClose(&xa));
@@ -193,8 +200,8 @@ PetscErrorCode HJProductsApplyTranspose(HJProducts *op, const HJCoefficients *a,
 }
 
 /* Ghosts of p are made of those of z as the points that they are copies of are */
-PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, PetscScalar *ghost, PetscScalar beta, Vec z, Vec p,
-                                   PetscScalar *dot)
+PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, PetscScalar *ghost, PetscBool first, HJKrylovSums *sums, Vec z,
+                                   Vec p)
 {
   HJProduct          product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0, .ghost = ghost};
   const PetscScalar *from;
@@ -202,16 +209,39 @@ PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, Pets
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, z, NULL, &za));
-  PetscCall(HJVecOpen(op->ops, NULL, beta == 0.0 ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
+  PetscCall(HJVecOpen(op->ops, NULL, first ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
   if (op->ghosts.halo) {
+    const PetscScalar beta = first ? 0.0 : sums->rz / sums->rz_before;
+
     PetscCall(HJGhostsGet(&op->ghosts, za.used, &from));
-    for (PetscCount i = 0; i < op->ghosts.shell.size; i++) ghost[i] = beta == 0.0 ? from[i] : from[i] + beta * ghost[i];
+    for (PetscCount i = 0; i < op->ghosts.shell.size; i++) ghost[i] = first ? from[i] : from[i] + beta * ghost[i];
   }
   product.x = pa.used;
   product.y = za.used;
-  PetscCall(op->ops->krylov->direction(&product, beta, za.used, pa.used, dot));
-  PetscCall(PetscLogFlops((2.0 * a->nslots + 4.0) * a->npoints));
+  PetscCall(op->ops->krylov->direction(&product, first, sums, za.used, pa.used));
+  PetscCall(HJProductsLogFlops(op, (2.0 * a->nslots + 4.0) * a->npoints));
   PetscCall(HJVecClose(&pa));
   PetscCall(HJVecClose(&za));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJProductsUpdate(HJProducts *op, const HJCoefficients *a, HJKrylovSums *sums, Vec z, Vec p, Vec x, Vec r)
+{
+  HJProduct  product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0};
+  HJVecArray za, pa, xa, ra;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, r, NULL, &ra));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, p, NULL, &pa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, z, NULL, &za));
+  product.x = pa.used;
+  product.y = za.used;
+  PetscCall(op->ops->krylov->update(&product, sums, xa.used, ra.used));
+  PetscCall(HJProductsLogFlops(op, 6.0 * a->npoints));
+  PetscCall(HJVecClose(&za));
+  PetscCall(HJVecClose(&pa));
+  PetscCall(HJVecClose(&ra));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,8 +34,11 @@ PETSC_INTERN PetscErrorCode HJProductsForward(HJProducts *, HJProduct *);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
 /*
-   Collective. p = z + beta p, or z where beta is 0, then z = A p, in one pass, where the backend has krylov; *dot: (p, A p), the sum of
-   this rank. ghost: [ghosts.shell.size] zeros at first, kept by the caller, has the ghosts of p. Vectors lie where the backend's memory is
+   Of conjugate gradients, where the backend has krylov, with sums where its begin() says, and vectors where its memory is. Collective:
+   direction() and then z = A p, which z has where update() reads it. ghost: [ghosts.shell.size] zeros at first, kept by the caller, has the
+   ghosts of p on the host
 */
-PETSC_INTERN PetscErrorCode HJProductsDirection(HJProducts *, const HJCoefficients *, PetscScalar *ghost, PetscScalar beta, Vec z, Vec p,
-                                                PetscScalar *dot);
+PETSC_INTERN PetscErrorCode HJProductsDirection(HJProducts *, const HJCoefficients *, PetscScalar *ghost, PetscBool first, HJKrylovSums *,
+                                                Vec z, Vec p);
+/* update(), of what HJProductsDirection() has made */
+PETSC_INTERN PetscErrorCode HJProductsUpdate(HJProducts *, const HJCoefficients *, HJKrylovSums *, Vec z, Vec p, Vec x, Vec r);

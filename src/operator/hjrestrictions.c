@@ -4,7 +4,6 @@
    not to be had, MatResidual() and MatMultTranspose().
 */
 #include "hjrestrictions.h"
-#include "hjoperator.h"
 
 /* Collective. The planes of grids that are cut into planes on all ranks */
 static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
@@ -106,11 +105,24 @@ static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays in the backend's memory */
-static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const PetscScalar *b, const PetscScalar *x, PetscScalar *y,
-                                    PetscBool norm)
+PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, PetscBool *places)
 {
-  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL};
+  HJRestriction r = {.transfer = op->transfer};
+
+  PetscFunctionBegin;
+  *places = PETSC_FALSE;
+  if (!op->transfer || !op->ops->multigrid->places) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJGridHasNeighbors(&sweeps->grid) || sweeps->slabs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*op->coefficients)(op->A, op->ops->mtype, &r.a));
+  *places = op->ops->multigrid->places(sweeps->backend, &r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays in the backend's memory */
+static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const HJBox *lies, const PetscScalar *b, const PetscScalar *x,
+                                    PetscScalar *y, PetscBool norm)
+{
+  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
   const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
 
   PetscFunctionBegin;
@@ -130,7 +142,7 @@ static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
+PetscErrorCode HJRestrictApply(HJRestrict *op, const HJBox *lies, Vec b, Vec x, Vec y, Vec work, PetscBool norm)
 {
   const HJCoefficients *a = NULL;
   HJVecArray            ba, xa, ya;
@@ -146,7 +158,7 @@ PetscErrorCode HJRestrictApply(HJRestrict *op, Vec b, Vec x, Vec y, Vec work, Pe
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[0], &ba));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[1], &xa));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, y, &op->stage[2], &ya));
-  PetscCall(HJRestrictRun(op, a, ba.used, xa.used, ya.used, norm));
+  PetscCall(HJRestrictRun(op, a, lies, ba.used, xa.used, ya.used, norm));
   PetscCall(HJVecClose(&ya));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));

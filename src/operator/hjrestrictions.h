@@ -8,6 +8,7 @@
 #include "core/hjrestriction.h"
 #include "host/hjhost.h"
 #include "hjghosts.h"
+#include "hjoperator.h"
 #include "hjvectors.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "cuda/backend/hjcuda.h"
@@ -37,5 +38,7 @@ PETSC_INTERN PetscErrorCode HJRestrictDestroy(HJRestrict **);
 /* The row that all points of A have, on the host; NULL where they have not, or there is no restriction in one pass */
 PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScalar **row);
 /* Collective. y = P^T (b - A x); norm: the sum of squares of this rank's b - A x is the first of norm2; where apart says so the caller
-   finds b - A x in work instead, in which y may not lie, or, where that is NULL, in residual */
-PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, Vec b, Vec x, Vec y, Vec work, PetscBool norm);
+   finds b - A x in work instead, in which y may not lie, or, where that is NULL, in residual. lies: as HJRun's, of x and b */
+PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, const HJBox *lies, Vec b, Vec x, Vec y, Vec work, PetscBool norm);
+/* Whether cycles can be run on b and x that hold more points than the grid of this operator, from which it restricts */
+PETSC_INTERN PetscErrorCode HJRestrictPlaces(const HJRestrict *, const HJOperator *, PetscBool *places);

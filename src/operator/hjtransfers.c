@@ -303,10 +303,11 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
-PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
+                                       PetscScalar *y)
 {
   HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
-  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y};
+  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y, .lies = lies};
   const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned) * op->transfer.fine.dof;
   const HJTransferKernel run  = HJTransfersKernel(op, transpose);
 
@@ -326,6 +327,26 @@ PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscS
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(3.0 * n));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  PetscCall(HJTransfersRunOn(op, transpose, NULL, x, b, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJTransfersAdd(HJTransfers *op, const HJBox *lies, Vec x, Vec y)
+{
+  HJVecArray xa, ya;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, y, NULL, &ya));
+  PetscCall(HJTransfersRunOn(op, PETSC_FALSE, lies, xa.used, ya.used, ya.used));
+  PetscCall(HJVecClose(&ya));
+  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -31,7 +31,9 @@ PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransf
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
 /* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
 PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
-/* Collective. The same of arrays in the backend's memory */
+/* Collective. y = y + P x; lies: as HJRun's, of y; NULL: the rank's own points */
+PETSC_INTERN PetscErrorCode HJTransfersAdd(HJTransfers *, const HJBox *lies, Vec x, Vec y);
+/* Collective. The first of arrays in the backend's memory */
 PETSC_INTERN PetscErrorCode HJTransfersRun(HJTransfers *, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y);
 /* Room for coefficients */
 PETSC_INTERN PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *);

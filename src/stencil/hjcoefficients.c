@@ -86,7 +86,7 @@ static PetscErrorCode HJSystemReadCoefficients(Mat P, DM da, const HJGrid *grid,
   PetscMPIInt  mine, all;
 
   PetscFunctionBegin;
-  PetscCall(HJRowsOpenBlocks(P, grid, da, &rows, reason, len));
+  PetscCall(HJRowsOpenBlocks(P, grid, da, PETSC_MEMTYPE_HOST, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   fill.width[0] = rows.width[0];
   fill.width[1] = rows.width[1];

@@ -162,7 +162,7 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, HJRows *rows, char reason[], size_t len)
+PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, PetscMemType mtype, HJRows *rows, char reason[], size_t len)
 {
   PetscBool         known;
   MatType           type;
@@ -187,7 +187,7 @@ PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, HJRows *rows, 
                             type));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (get) PetscCall((*get)(P, PETSC_MEMTYPE_HOST, &rows->c));
+  if (get) PetscCall((*get)(P, mtype, &rows->c));
   PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
   PetscCall(HJRowsSetGrid(rows, da));
   HJRowsSetOrder(rows);
@@ -393,6 +393,14 @@ PetscBool HJRowsAreOne(const HJRows *rows)
   return (PetscBool)(rows->c && rows->c->storage == HJ_COEFFICIENTS_ROW);
 }
 
+PetscBool HJRowsAreOneBlock(const HJRows *rows)
+{
+  PetscBool one = HJRowsAreOne(rows);
+
+  for (int d = 0; d < rows->grid->dim; d++) one = (PetscBool)(one && rows->grid->N[d] > 2);
+  return one;
+}
+
 /* Of n coordinates the first, the second for all up to the last but one, the last: the points from i on that are like point i */
 static PetscInt HJRowsLikeCoordinate(PetscInt i, PetscInt n)
 {
@@ -497,22 +505,24 @@ static void HJRowsCopyBlock(const HJRows *rows, PetscCount point, unsigned int o
 PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
 {
   const PetscInt *n = rows->width, size = rows->nslots * rows->dof * rows->dof;
-  PetscInt        row = rows->row_start;
+  const PetscBool one = HJRowsAreOneBlock(rows);
   PetscScalar    *a;
   HJBlockRow      point;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(size, &a));
   point.a = a;
-  for (point.k = 0; point.k < n[2]; point.k++) {
-    for (point.j = 0; point.j < n[1]; point.j++) {
+  for (point.k = 0; point.k < n[2]; point.k += one ? HJRowsLikeCoordinate(point.k, n[2]) : 1) {
+    for (point.j = 0; point.j < n[1]; point.j += one ? HJRowsLikeCoordinate(point.j, n[1]) : 1) {
+      const PetscInt line = (point.k * n[1] + point.j) * n[0];
+
       HJRowsSetLine(rows, point.j, point.k);
-      for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i++, row += rows->dof) {
+      for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i += one ? HJRowsLikeCoordinate(point.i, n[0]) : 1) {
         if (point.i > 1 && point.i < n[0] - 1) HJRowsMovePoint(rows);
         else point.outside = HJRowsSetPoint(rows, point.i);
         PetscCall(PetscArrayzero(a, size));
-        if (rows->c) HJRowsCopyBlock(rows, (row - rows->row_start) / rows->dof, point.outside, a);
-        else PetscCall(HJRowsReadBlock(rows, row, a));
+        if (rows->c) HJRowsCopyBlock(rows, line + point.i, point.outside, a);
+        else PetscCall(HJRowsReadBlock(rows, rows->row_start + (line + point.i) * rows->dof, a));
         if (rows->wide_row < 0) PetscCall((*visit)(&point, ctx));
       }
     }

@@ -207,7 +207,7 @@ static PetscErrorCode HJStencilMake(Mat P, DM da, const HJGrid *grid, PetscInt p
   PetscCall(HJStencilCheckDM(P, da, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
   if (grid->dof > 1) {
-    PetscCall(HJSystemCreate(P, da, grid, pad, st, reason, len));
+    PetscCall(HJSystemCreate(P, da, grid, pad, reader, st, reason, len));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJRowsOpen(P, grid, da, reader, &rows, reason, len));

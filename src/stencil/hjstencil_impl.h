@@ -123,11 +123,15 @@ typedef struct {
 
 typedef PetscErrorCode (*HJVisitBlock)(const HJBlockRow *, void *);
 
-/* The same of matrices with several unknowns a point, which there is no need to close */
-PETSC_INTERN PetscErrorCode HJRowsOpenBlocks(Mat, const HJGrid *, DM, HJRows *, char[], size_t);
+/* The same of matrices with several unknowns a point, which there is no need to close. Coefficients of a stencil matrix are those in the
+   memory that is asked for */
+PETSC_INTERN PetscErrorCode HJRowsOpenBlocks(Mat, const HJGrid *, DM, PetscMemType, HJRows *, char[], size_t);
+/* Whether it has one row for all points, some of which has all its neighbours in the domain: then one of those with the same neighbours
+   outside is visited, the first */
+PETSC_INTERN PetscBool      HJRowsAreOneBlock(const HJRows *);
 PETSC_INTERN PetscErrorCode HJRowsForEachBlock(HJRows *, HJVisitBlock, void *);
-/* hjsystem.c: HJStencilCreate() where points have several unknowns; on the host */
-PETSC_INTERN PetscErrorCode HJSystemCreate(Mat, DM, const HJGrid *, PetscInt pad, HJStencil **, char[], size_t);
+/* hjsystem.c: HJStencilCreate() where points have several unknowns */
+PETSC_INTERN PetscErrorCode HJSystemCreate(Mat, DM, const HJGrid *, PetscInt pad, const HJRowReader *, HJStencil **, char[], size_t);
 PETSC_INTERN PetscErrorCode HJSystemFree(HJStencil *);
 
 typedef struct {

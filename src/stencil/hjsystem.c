@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    From a matrix with several unknowns a point to a stencil: which entries are not 0 anywhere, whether few distinct rows hold them or
-   arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's.
+   arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's. Where a stencil matrix lies on a device
+   and no other rank has neighbours of its points a reader looks at the rows there, and the arrays are there.
 */
 #include "hjstencil_impl.h"
 #include "core/hjblock.h"
@@ -18,11 +19,14 @@ typedef struct {
   size_t          bytes;              /* of an item: an unsigned 64-bit number, then the rows */
   PetscBool       few;                /* no more than HJ_SYSTEM_ROWS of them */
   HJDistinct      distinct;
-  unsigned short *id;      /* [owned] item of each point */
-  PetscCount      npoints; /* that have come */
+  PetscCount      first[HJ_SYSTEM_ROWS]; /* point of each item */
+  PetscBool       one;                   /* the matrix has one row for all points */
+  unsigned short *id;                    /* [owned] item of each point; NULL where it has */
+  HJSystemRows    found;                 /* by the reader of st; then there are no ids either */
   unsigned char  *present; /* [width] 1: not 0 at some point */
   char           *item;
   PetscScalar    *work;     /* three blocks */
+  PetscInt        known;    /* items that have a first point */
   PetscInt        singular; /* row of the first point whose block has no inverse; -1: none */
   PetscReal       gershgorin;
   PetscInt        row_start;
@@ -89,6 +93,7 @@ static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
 {
   HJSystem      *s       = (HJSystem *)ctx;
   const uint64_t outside = row->outside;
+  const PetscCount point = ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i;
   PetscInt       number;
 
   PetscFunctionBegin;
@@ -98,12 +103,42 @@ static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
   memcpy(s->item + sizeof(outside), row->a, s->width * sizeof(PetscScalar));
   number = HJDistinctFind(&s->distinct, s->item);
   if (number < 0) s->few = PETSC_FALSE;
-  else s->id[s->npoints++] = (unsigned short)number;
+  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (number == s->distinct.n - 1 && number == s->known) s->first[s->known++] = point;
+  if (s->id) s->id[point] = (unsigned short)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of what a reader finds: items of few distinct rows, and which entries are not 0 anywhere, which a matrix's slots say */
+static PetscErrorCode HJSystemScanDevice(const HJRows *rows, const HJRowReader *reader, HJSystem *s)
+{
+  const HJCoefficients *c = rows->c;
+
+  PetscFunctionBegin;
+  for (PetscInt e = 0; e < c->nslots; e++)
+    s->present[(HJShapeBoxSlot(c->dim, c->shape, c->entry[e].slot) * s->dof + c->entry[e].row) * s->dof + c->entry[e].column] = 1;
+  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(reader->system_scan(c, rows->grid, HJ_SYSTEM_ROWS, &s->found));
+  s->few = (PetscBool)(s->found.n >= 0);
+  for (PetscInt i = 0; i < s->found.n; i++) {
+    const uint64_t outside = s->found.outside[i];
+    PetscScalar   *a       = (PetscScalar *)(s->item + sizeof(outside));
+
+    memset(s->item, 0, s->bytes);
+    memcpy(s->item, &outside, sizeof(outside));
+    for (PetscInt e = 0; e < c->nslots; e++) {
+      const PetscInt slot = HJShapeBoxSlot(c->dim, c->shape, c->entry[e].slot);
+
+      a[(slot * s->dof + c->entry[e].row) * s->dof + c->entry[e].column] = outside >> slot & 1 ? 0.0 : s->found.rows[i * c->nslots + e];
+    }
+    PetscCheck(HJDistinctFind(&s->distinct, s->item) == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows that were found to be different are not");
+    s->first[i] = s->found.first[i];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Reads all rows. What there is anywhere, and whether no rank has too many rows, is the same on all ranks afterwards. Collective */
-static PetscErrorCode HJSystemScan(HJRows *rows, HJSystem *s)
+static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSystem *s)
 {
   PetscMPIInt few;
 
@@ -113,16 +148,18 @@ static PetscErrorCode HJSystemScan(HJRows *rows, HJSystem *s)
   s->nslots    = rows->nslots;
   s->width     = s->nslots * s->dof * s->dof;
   s->bytes     = sizeof(uint64_t) + s->width * sizeof(PetscScalar);
-  s->few       = (PetscBool)(HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
+  s->one       = HJRowsAreOneBlock(rows);
+  s->few       = (PetscBool)(s->one || HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
   s->singular  = -1;
   s->row_start = rows->row_start;
   s->n         = rows->width;
-  PetscCall(HJDistinctCreate(s->few ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
-  PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
+  PetscCall(HJDistinctCreate(s->one ? HJ_MAX_SLOTS : s->few ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
+  if (!s->one && !reader) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
   PetscCall(PetscCalloc1(s->width, &s->present));
   PetscCall(PetscMalloc1(s->bytes, &s->item));
   PetscCall(PetscMalloc1(3 * s->dof * s->dof, &s->work));
-  PetscCall(HJRowsForEachBlock(rows, HJSystemScanVisit, s));
+  if (reader && !s->one) PetscCall(HJSystemScanDevice(rows, reader, s));
+  else PetscCall(HJRowsForEachBlock(rows, HJSystemScanVisit, s));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s->present, (PetscMPIInt)s->width, MPI_UNSIGNED_CHAR, MPI_MAX, rows->comm));
   few = s->few;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &few, 1, MPI_INT, MPI_MIN, rows->comm));
@@ -130,9 +167,10 @@ static PetscErrorCode HJSystemScan(HJRows *rows, HJSystem *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSystemDestroy(HJSystem *s)
+static PetscErrorCode HJSystemDestroy(const HJRowReader *reader, HJSystem *s)
 {
   PetscFunctionBegin;
+  if (reader) PetscCall(reader->system_free(&s->found));
   PetscCall(HJDistinctDestroy(&s->distinct));
   PetscCall(PetscFree(s->id));
   PetscCall(PetscFree(s->present));
@@ -290,15 +328,23 @@ static PetscErrorCode HJSystemFillRows(HJSystem *s, PetscInt n, const char *list
 /* The row of each point of the box. Collective */
 static PetscErrorCode HJSystemFillIndex(const HJRows *rows, const HJSystem *s, PetscInt n, const char *list, HJStencil *st)
 {
-  const PetscInt *w = rows->width;
-  PetscInt        number[HJ_SYSTEM_ROWS];
-  PetscSF         sf;
+  const PetscInt  *w       = rows->width;
+  const PetscCount npoints = HJBoxSize(&rows->grid->owned);
+  unsigned char    number[HJ_SYSTEM_ROWS];
+  PetscSF          sf;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < s->distinct.n; i++) number[i] = HJItemFind(s, n, list, s->distinct.item + i * s->bytes);
-  PetscCall(PetscMalloc1(HJBoxSize(&st->box), &st->index));
-  for (PetscCount p = 0; p < s->npoints; p++)
-    st->index[HJBoxIndex(&st->box, p % w[0], p / w[0] % w[1], p / w[0] / w[1])] = (unsigned char)number[s->id[p]];
+  for (PetscInt i = 0; i < s->distinct.n; i++) number[i] = (unsigned char)HJItemFind(s, n, list, s->distinct.item + i * s->bytes);
+  PetscCall(HJArrayAlloc(st, (size_t)HJBoxSize(&st->box), &st->index));
+  if (s->one) { /* which serves all */
+    if (!st->reader) PetscCall(PetscArrayzero(st->index, HJBoxSize(&st->box)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (st->reader) {
+    PetscCall(st->reader->system_number(&s->found, rows->grid, &st->box, number, st->index));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscCount p = 0; p < npoints; p++) st->index[HJBoxIndex(&st->box, p % w[0], p / w[0] % w[1], p / w[0] / w[1])] = number[s->id[p]];
   PetscCall(HJPadCreate(rows, st, &sf));
   if (sf) {
     PetscCall(PetscSFBcastBegin(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
@@ -321,12 +367,8 @@ static PetscErrorCode HJSystemTryDictionary(const HJRows *rows, HJSystem *s, HJS
   if (n >= 0) {
     *fits       = PETSC_TRUE;
     st->storage = HJ_DICTIONARY;
-    for (PetscCount p = 0; p < s->npoints && s->singular < 0; p++) {
-      const char *item = s->distinct.item + s->id[p] * s->bytes;
-
-      if (p && s->id[p] == s->id[p - 1]) continue;
-      if (!HJSystemInvert(s, HJItemRows(item))) HJSystemFoundSingular(s, p);
-    }
+    for (PetscInt i = 0; i < s->distinct.n && s->singular < 0; i++) /* in the order of their first points */
+      if (!HJSystemInvert(s, HJItemRows(s->distinct.item + i * s->bytes))) HJSystemFoundSingular(s, s->first[i]);
     PetscCall(HJSystemFillRows(s, n, list, st));
     PetscCall(HJSystemFillIndex(rows, s, n, list, st));
   }
@@ -363,6 +405,19 @@ static void HJSystemCloseBlock(const HJSystem *s, unsigned char *present)
   }
 }
 
+/* By the reader */
+static PetscErrorCode HJSystemFillDevice(const HJRows *rows, HJSystem *s, HJStencil *st)
+{
+  PetscCount singular;
+  PetscReal  gershgorin;
+
+  PetscFunctionBegin;
+  PetscCall(st->reader->system_fill(rows->c, rows->grid, st, &singular, &gershgorin));
+  if (singular < HJBoxSize(&rows->grid->owned)) HJSystemFoundSingular(s, singular);
+  s->gershgorin = HJLargerBound(s->gershgorin, gershgorin);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Arrays of the entries that are present. Collective */
 static PetscErrorCode HJSystemFillArrays(HJRows *rows, HJSystem *s, HJStencil *st)
 {
@@ -375,8 +430,12 @@ static PetscErrorCode HJSystemFillArrays(HJRows *rows, HJSystem *s, HJStencil *s
   st->storage = HJ_VARIABLE;
   HJSystemCloseBlock(s, s->present);
   PetscCall(HJSystemSetEntries(s, st, s->present));
-  PetscCall(PetscMalloc1(st->nentries * size, &st->values));
+  PetscCall(HJArrayAlloc(st, st->nentries * size * sizeof(PetscScalar), &st->values));
   s->st = st;
+  if (st->reader) {
+    PetscCall(HJSystemFillDevice(rows, s, st));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJRowsForEachBlock(rows, HJSystemFillVisit, s));
   PetscCall(HJPadCreate(rows, st, &sf));
   PetscCall(PetscMalloc1(sf ? size : 0, &array));
@@ -403,7 +462,7 @@ static HJShape HJSystemShape(const HJRows *rows, const HJSystem *s)
   return HJ_STAR;
 }
 
-static PetscErrorCode HJSystemMake(HJRows *rows, PetscInt pad, HJSystem *s, HJStencil *st)
+static PetscErrorCode HJSystemMake(HJRows *rows, PetscInt pad, const HJRowReader *reader, HJSystem *s, HJStencil *st)
 {
   PetscBool fits;
 
@@ -412,7 +471,8 @@ static PetscErrorCode HJSystemMake(HJRows *rows, PetscInt pad, HJSystem *s, HJSt
   st->dof    = rows->dof;
   st->shape  = HJSystemShape(rows, s);
   st->nslots = HJShapeSlots(st->dim, st->shape);
-  st->mtype  = PETSC_MEMTYPE_HOST;
+  st->reader = reader;
+  st->mtype  = reader ? reader->mtype : PETSC_MEMTYPE_HOST;
   st->box    = HJGridPadded(rows->grid, pad);
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* what leaves the range of numbers has no finite bound, which is said */
   PetscCall(HJSystemTryDictionary(rows, s, st, &fits));
@@ -423,29 +483,38 @@ static PetscErrorCode HJSystemMake(HJRows *rows, PetscInt pad, HJSystem *s, HJSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSystemCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, HJStencil **st, char reason[], size_t len)
+/* Whether all neighbours of a rank's points are its own */
+static PetscBool HJSystemIsAlone(const HJGrid *grid)
+{
+  return (PetscBool)(!HJGridHasNeighbors(grid) || HJGridIsWrapped(grid));
+}
+
+PetscErrorCode HJSystemCreate(Mat P, DM da, const HJGrid *grid, PetscInt pad, const HJRowReader *reader, HJStencil **st, char reason[],
+                              size_t len)
 {
   HJRows   rows;
   HJSystem s;
 
   PetscFunctionBegin;
   *st = NULL;
-  PetscCall(HJRowsOpenBlocks(P, grid, da, &rows, reason, len));
+  if (reader && !HJSystemIsAlone(grid)) reader = NULL;
+  PetscCall(HJRowsOpenBlocks(P, grid, da, reader ? reader->mtype : PETSC_MEMTYPE_HOST, &rows, reason, len));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJSystemScan(&rows, &s));
+  if (!rows.c || (HJRowsAreOne(&rows) && !HJRowsAreOneBlock(&rows))) reader = NULL; /* rows of AIJ, and rows, are read on the host */
+  PetscCall(HJSystemScan(&rows, reader, &s));
   PetscCall(HJRowsBlameWide(&rows, reason, len));
   if (!reason[0]) {
     PetscCall(PetscNew(st));
-    PetscCall(HJSystemMake(&rows, pad, &s, *st));
+    PetscCall(HJSystemMake(&rows, pad, reader, &s, *st));
   }
-  PetscCall(HJSystemDestroy(&s));
+  PetscCall(HJSystemDestroy(reader, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJSystemFree(HJStencil *st)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(st->values));
+  PetscCall(HJArrayFree(st, &st->values));
   PetscCall(PetscFree(st->entry));
   PetscCall(PetscFree(st->blocks));
   PetscFunctionReturn(PETSC_SUCCESS);

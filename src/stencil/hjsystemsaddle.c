@@ -32,7 +32,7 @@ PetscErrorCode HJStencilFindSaddle(Mat P, DM da, const HJGrid *grid, char saddle
   HJSaddle s;
 
   PetscFunctionBegin;
-  PetscCall(HJRowsOpenBlocks(P, grid, da, &rows, saddle, len));
+  PetscCall(HJRowsOpenBlocks(P, grid, da, PETSC_MEMTYPE_HOST, &rows, saddle, len));
   if (saddle[0]) PetscFunctionReturn(PETSC_SUCCESS);
   s = (HJSaddle){.dof = grid->dof, .nslots = rows.nslots, .row_start = rows.row_start, .n = rows.width, .saddle = -1};
   PetscCall(HJRowsForEachBlock(&rows, HJSaddleVisit, &s));

@@ -140,6 +140,11 @@ static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, co
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = from[i];
 }
 
+static __global__ void HJMultiplyAt_Kernel(long long n, const PetscCount *which, const double *factor, const double *from, double *to)
+{
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = factor[i] * from[which[i]];
+}
+
 /* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
 typedef struct {
   int       width[3];
@@ -421,6 +426,14 @@ static PetscErrorCode HJArraysScatter_CUDA(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysMultiplyAt_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from,
+                                              PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJMultiplyAt_Kernel, n, n, which, factor, from, to);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const dim3      block(HJ_PART_THREADS, HJ_ARRAYS_THREADS / HJ_PART_THREADS);
@@ -605,5 +618,5 @@ const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      
                                  HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
                                  HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
                                  HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
-                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA};
+                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMultiplyAt_CUDA};
 #endif

@@ -10,6 +10,7 @@
 #include "cuda/kernels/operator/hjround_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/device/hjgraph.h"
+#include "cuda/kernels/operator/hjkrylov_cuda.h"
 #include "cuda/kernels/operator/hjlines_cuda.h"
 #include "cuda/kernels/operator/hjproduct_cuda.h"
 #include "cuda/kernels/setup/hjabsolute.h"
@@ -118,16 +119,6 @@ static PetscErrorCode HJLookAtRows(HJ_CUDA *cuda, cudaStream_t stream, long long
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing where the stencil's own array is used */
-static PetscErrorCode HJUpload(const void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  if (to == from) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyDefault, stream));
-  if (PetscMemTypeHost(mtype)) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
 {
   const size_t coef = (size_t)st->nrows * st->nslots, all = coef + st->nrows;
@@ -146,7 +137,7 @@ static PetscErrorCode HJCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_
   cuda->st.dinv_rows   = cuda->d_rows + coef;
   cuda->st.h_rows      = cuda->h_rows;
   cuda->st.h_dinv_rows = cuda->h_rows + coef;
-  PetscCall(HJUpload(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
+  PetscCall(HJUpload_CUDA(cuda->d_rows, cuda->h_rows, all * sizeof(PetscScalar), PETSC_MEMTYPE_HOST, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,16 +274,16 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   if (st->storage == HJ_DICTIONARY) {
     PetscCall(HJCopyRows(cuda, st, stream));
     if (PetscMemTypeDevice(st->mtype)) cuda->st.index = st->index;
-    else PetscCall(HJUpload(cuda->st.index, st->index, n, st->mtype, stream));
+    else PetscCall(HJUpload_CUDA(cuda->st.index, st->index, n, st->mtype, stream));
     PetscCall(HJLookAtRows(cuda, stream, n));
   } else if (PetscMemTypeDevice(st->mtype)) { /* arrays of a matrix may lie elsewhere now */
     for (PetscInt s = 1; s < st->nslots; s++) cuda->st.value[s - 1] = st->value[s];
     cuda->st.dinv = st->dinv;
   } else {
     for (PetscInt s = 1; s < st->nslots; s++) {
-      if (st->value[s]) PetscCall(HJUpload(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
+      if (st->value[s]) PetscCall(HJUpload_CUDA(cuda->st.value[s - 1], st->value[s], n * sizeof(PetscScalar), st->mtype, stream));
     }
-    PetscCall(HJUpload(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
+    PetscCall(HJUpload_CUDA(cuda->st.dinv, st->dinv, n * sizeof(PetscScalar), st->mtype, stream));
   }
   if (PetscMemTypeHost(st->mtype)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJSetFamily(cuda));
@@ -332,6 +323,7 @@ static PetscErrorCode HJDestroy_CUDA(void **ctx)
   PetscCall(HJStageDestroy_CUDA(&cuda->stage));
   PetscCallCUDA(cudaFree(cuda->d_values));
   PetscCallCUDA(cudaFree(cuda->d_index));
+  PetscCallCUDA(cudaFree(cuda->d_blocks));
   PetscCallCUDA(cudaFree(cuda->d_rows));
   PetscCallCUDA(cudaFree(cuda->d_w));
   PetscCall(PetscFree(cuda->h_w));
@@ -561,6 +553,40 @@ static PetscBool HJCan_CUDA(void *ctx, HJKind kind, PetscInt count)
 }
 
 #if !defined(HJ_FLOAT)
+static bool HJIsPlaced(const HJFamily *f)
+{
+  return f && f->placed;
+}
+
+/* Rows of one kind alone: arrays of coefficients lie as the grid does, and kernels of theirs count in those */
+static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
+{
+  const HJ_CUDA    *cuda    = (const HJ_CUDA *)ctx;
+  const HJKind      kinds[] = {HJ_WHOLE, HJ_SINGLE, HJ_CORRECTS, HJ_RESTRICTS, HJ_LEAVES_RESIDUAL};
+  HJTransferProduct t       = {};
+  HJAsk             ask     = {};
+
+  if (r->a->storage != HJ_COEFFICIENTS_ROW || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  ask.grid  = &cuda->grid;
+  ask.st    = &cuda->st;
+  ask.exact = cuda->family;
+  for (HJKind kind : kinds) {
+    ask.kind = kind;
+    for (ask.count = 1; ask.count <= HJD_MAX_COUNT; ask.count++) {
+      const HJFamily *f = HJTableChoose(&cuda->device, &ask);
+
+      if (f && !f->placed) return PETSC_FALSE;
+    }
+  }
+  t.transfer        = r->transfer;
+  ask               = {.kind = HJ_INTERPOLATION};
+  ask.interpolation = &t;
+  if (!HJIsPlaced(HJTableChoose(&cuda->device, &ask))) return PETSC_FALSE;
+  ask             = {.kind = HJ_RESTRICTION};
+  ask.restriction = r;
+  return (PetscBool)HJIsPlaced(HJTableChoose(&cuda->device, &ask));
+}
+
 /* The next sweeps from s[*i] on that write points, at most those of a launch */
 static int HJTakeSweeps(const HJ_CUDA *cuda, PetscInt n, const HJSweep s[], PetscInt *i, HJDSweep d[])
 {
@@ -748,11 +774,31 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_destroy                  = HJLinesDestroy_CUDA,
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
+  .places                         = HJPlaces_CUDA,
   .interpolate_points             = HJInterpolatePoints_CUDA,
   .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
   .keep_points                    = HJKeepPoints_CUDA,
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
+
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  PetscBool multiplied;
+
+  PetscFunctionBegin;
+  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, p, &multiplied));
+  if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJProduct_CUDA(product));
+  PetscCall(HJKrylovDot_CUDA(product, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+                                         .direction = HJDirection_CUDA,
+                                         .update    = HJKrylovUpdate_CUDA,
+                                         .begin     = HJKrylovBegin_CUDA,
+                                         .fetch     = HJKrylovFetch_CUDA,
+                                         .end       = HJKrylovEnd_CUDA};
 #endif
 
 const HJBackendOps HJBackendCUDA = {
@@ -778,6 +824,7 @@ const HJBackendOps HJBackendCUDA = {
 #if defined(HJ_FLOAT)
   .single = &HJSingleCUDA,
 #else
+  .krylov    = &HJKrylovCUDA,
   .in_single = &HJBackendCUDASingle,
 #endif
 };

@@ -5,6 +5,7 @@
    the host. A thread takes whole rows, so values and sums come out with the same bits as on the host.
 */
 #include "hjcuda.h"
+#include "cuda/kernels/setup/hjsystemread.h"
 #include "cuda/kernels/sweep/hjpoints.cuh"
 #include "cuda/kernels/setup/hjmeasure.cuh"
 #include "cuda/device/hjscratch.h"
@@ -961,7 +962,8 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, PetscBool *
 }
 
 static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,    HJReadScan,  HJReadNumber, HJReadFill,
-                                            HJReadCoefficients, HJReadCompare, HJReadClose, HJReadAlloc,  HJReadFree};
+                                            HJReadCoefficients, HJReadCompare, HJReadClose, HJReadAlloc,  HJReadFree,
+                                            HJSystemScan_CUDA,  HJSystemNumber_CUDA, HJSystemFree_CUDA, HJSystemFill_CUDA};
 
 static HJRowLayout HJScanLayout(const HJGrid *grid)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Stencils of points with several unknowns in device memory: the host's arrays as they are, line by line, or its rows and their index.
+   Stencils of points with several unknowns in device memory: the stencil's arrays, where they are made there, else copies, line by line; or
+   its rows and their index.
 */
 #include "hjsystems_cuda.h"
 #include "cuda/kernels/hjsystem.cuh"
@@ -10,17 +11,17 @@ PetscErrorCode HJSystemAlloc_CUDA(HJ_CUDA *cuda, const HJStencil *st)
   const size_t n = (size_t)HJBoxSize(&st->box);
 
   PetscFunctionBegin;
-  if (st->storage == HJ_DICTIONARY) {
-    PetscCall(HJAlloc(n, (void **)&cuda->d_index));
-    cuda->st.index = cuda->d_index;
-  } else PetscCall(HJAlloc(st->nentries * n * sizeof(*st->values), (void **)&cuda->d_values));
+  if (PetscMemTypeDevice(st->mtype)) PetscFunctionReturn(PETSC_SUCCESS); /* arrays are shared: the stencil outlives this */
+  if (st->storage == HJ_DICTIONARY) PetscCall(HJAlloc(n, (void **)&cuda->d_index));
+  else PetscCall(HJAlloc(st->nentries * n * sizeof(*st->values), (void **)&cuda->d_values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* [nrows][nentries], here and on the device */
-static PetscErrorCode HJSystemCopyRows(HJ_CUDA *cuda, const HJStencil *st)
+/* [nrows][nentries], here and on the device, and where bounds are made there A's blocks */
+static PetscErrorCode HJSystemCopyRows(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
 {
-  const size_t n = (size_t)st->nrows * st->nentries;
+  const size_t n      = (size_t)st->nrows * st->nentries;
+  const size_t blocks = (size_t)st->nrows * HJShapeSlots(st->dim, HJ_BOX) * st->dof * st->dof * sizeof(*st->blocks);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFree(cuda->d_rows));
@@ -31,24 +32,28 @@ static PetscErrorCode HJSystemCopyRows(HJ_CUDA *cuda, const HJStencil *st)
   cuda->st.nrows  = (int)st->nrows;
   cuda->st.rows   = cuda->d_rows;
   cuda->st.h_rows = cuda->h_rows;
+  PetscCall(HJUpload_CUDA(cuda->d_rows, cuda->h_rows, n * sizeof(*st->rows), PETSC_MEMTYPE_HOST, stream));
+  if (PetscMemTypeHost(st->mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(cuda->d_blocks));
+  PetscCall(HJAlloc(blocks, (void **)&cuda->d_blocks));
+  PetscCall(HJUpload_CUDA(cuda->d_blocks, st->blocks, blocks, PETSC_MEMTYPE_HOST, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJSystemUpload_CUDA(HJ_CUDA *cuda, const HJStencil *st, cudaStream_t stream)
 {
-  const size_t n = (size_t)HJBoxSize(&st->box), rows = (size_t)st->nrows * st->nentries * sizeof(*st->rows),
-               values = st->nentries * n * sizeof(*st->values);
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(st->mtype);
+  const size_t    n      = (size_t)HJBoxSize(&st->box);
 
   PetscFunctionBegin;
   HJSystemEntriesSet(st->dim, st->shape, st->dof, st->nentries, st->entry, &cuda->system);
   if (st->storage == HJ_DICTIONARY) {
-    PetscCall(HJSystemCopyRows(cuda, st));
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_rows, st->rows, rows, cudaMemcpyHostToDevice, stream));
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_index, st->index, n, cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(rows + n)));
+    PetscCall(HJSystemCopyRows(cuda, st, stream));
+    cuda->st.index = device ? st->index : cuda->d_index;
+    PetscCall(HJUpload_CUDA(cuda->st.index, st->index, n, st->mtype, stream));
   } else {
-    PetscCallCUDA(cudaMemcpyAsync(cuda->d_values, st->values, values, cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)values));
+    cuda->values = device ? st->values : cuda->d_values;
+    PetscCall(HJUpload_CUDA(cuda->values, st->values, st->nentries * n * sizeof(*st->values), st->mtype, stream));
   }
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,6 +30,8 @@ PETSC_INTERN PetscErrorCode HJStream(cudaStream_t *);
 
 /* An error with the bytes asked for where there is no memory left */
 PetscErrorCode HJAlloc(size_t bytes, void **);
+/* A copy from memory of that type, which PETSc is told of; nothing where both are one */
+PetscErrorCode HJUpload_CUDA(const void *to, const void *from, size_t bytes, PetscMemType, cudaStream_t);
 
 /* Pageable host memory to the device and back (hjstage.cu), by way of pinned buffers that *stage keeps for the next copy; NULL: none yet */
 typedef struct HJStage HJStage;

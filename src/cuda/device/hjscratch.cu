@@ -82,6 +82,15 @@ PetscErrorCode HJAlloc(size_t bytes, void **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJUpload_CUDA(const void *to, const void *from, size_t bytes, PetscMemType mtype, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (to == from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyDefault, stream));
+  if (PetscMemTypeHost(mtype)) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJScratchDestroySmall(void)
 {
   PetscFunctionBegin;

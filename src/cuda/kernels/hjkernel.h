@@ -139,6 +139,7 @@ typedef struct HJFamily {
   bool ghosts, copies; /* launch() takes sweeps with ghosts, with copies */
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
+  bool placed;         /* it takes arrays that hold more points than the grid: where all of these have one row, see places() */
   bool needs_no_index; /* where all points have one row */
   bool systems;        /* it is for points with several unknowns; else for those with one */
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */
@@ -169,8 +170,11 @@ typedef struct HJ_CUDA {
   void           *family_data;
   HJLaid         *layouts;
   HJStage        *stage;    /* NULL: not yet needed */
-  PetscScalar    *d_values; /* one allocation behind value[] and dinv; several unknowns a point: HJStencil's values */
-  HJSystemEntries system;   /* several unknowns a point */
+  PetscScalar    *d_values; /* one allocation behind value[] and dinv, or values */
+  /* Several unknowns a point: HJStencil's values, and its blocks where that was made in device memory */
+  const PetscScalar *values;
+  PetscScalar       *d_blocks;
+  HJSystemEntries    system;
   unsigned char  *d_index;
   PetscScalar    *d_rows;
   PetscScalar    *h_rows;

@@ -133,6 +133,10 @@ PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   int            points = 1, lines = 1;
 
   PetscFunctionBegin;
+  if (cuda->st.dof > 1) {
+    PetscCall(HJSystemAbsoluteStart_CUDA(cuda, stream, n, s, skew, ratio));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   p.st    = cuda->st;
   p.skew  = skew;
   p.ratio = (unsigned long long *)ratio;

@@ -157,7 +157,12 @@ static PetscErrorCode HJGeneralLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPlainFirst = {.name = "plain, from zero", .takes = HJGeneralFirstTakes, .launch = HJGeneralFirstLaunch};
+const HJFamily HJFamilyPlainFirst = {
+  .name   = "plain, from zero",
+  .takes  = HJGeneralFirstTakes,
+  .launch = HJGeneralFirstLaunch,
+  .placed = true,
+};
 
 const HJFamily HJFamilyGeneral = {
   .name       = "general",
@@ -167,4 +172,5 @@ const HJFamily HJFamilyGeneral = {
   .wraps      = HJGeneralWraps,
   .ghosts     = true,
   .copies     = true,
+  .placed     = true,
 };

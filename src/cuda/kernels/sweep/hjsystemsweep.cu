@@ -142,7 +142,7 @@ static bool HJSystemSweepWraps(const HJDevice *, const HJGrid *, const HJDStenci
 static HJSystemSweepArgs HJSystemSweepArgsOf(const HJ_CUDA *cuda, const HJDSweep *s, PetscScalar w)
 {
   const HJDStencil *st = &cuda->st;
-  HJSystemSweepArgs p = {*s, st->box, s->write, st->storage == HJ_DICTIONARY ? st->rows : cuda->d_values, NULL, w, st->dim, cuda->system.n};
+  HJSystemSweepArgs p = {*s, st->box, s->write, st->storage == HJ_DICTIONARY ? st->rows : cuda->values, NULL, w, st->dim, cuda->system.n};
 
   if (st->storage == HJ_DICTIONARY) p.index = st->index;
   for (int d = 0; d < st->dim; d++) {

@@ -11,7 +11,8 @@
 typedef struct {
   const PetscScalar *x;
   PetscScalar       *y;
-  int                n[3], nc[3];
+  int                n[3], nc[3], pitch; /* pitch: from a line of y to the next */
+  long long          plane;              /* and from a plane */
   int                first[3]; /* fine place of the first coarse point; where it is 1 the one before hangs, or lies above another rank's */
   PetscScalar        scale[3][2]; /* see HJTransferGetScale() */
   int                line;        /* of the coarse planes of other ranks: */
@@ -56,16 +57,16 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const int       s = (int)blockIdx.z - p.first[2], j = 2 * m + p.first[1], z = 2 * s + p.first[2];
   const bool      here = i < p.n[0] && m < p.nc[1], one = here && m >= 0, two = here && j + 1 < p.n[1];
   const bool      low = s >= 0, high = z + 1 < p.n[2], in = one && low, line = two && low, plane = one && high, both = two && high;
-  const long long fine = (long long)p.n[0] * p.n[1], coarse = (long long)p.nc[0] * p.nc[1];
-  PetscScalar    *y       = p.y + z * fine + (long long)j * p.n[0] + i;
+  const long long fine = p.plane, coarse = (long long)p.nc[0] * p.nc[1];
+  PetscScalar    *y       = p.y + z * fine + (long long)j * p.pitch + i;
   PetscScalar     b[2][2] = {}, a[2][2] = {};
 
   if (!p.exchanged || s < 0 || s + 1 >= p.nc[2]) HJDAwaitInput();
   HJDLetNextStart();
   if (ADDS && in) b[0][0] = y[0];
-  if (ADDS && line) b[0][1] = y[p.n[0]];
+  if (ADDS && line) b[0][1] = y[p.pitch];
   if (ADDS && plane) b[1][0] = y[fine];
-  if (ADDS && both) b[1][1] = y[fine + p.n[0]];
+  if (ADDS && both) b[1][1] = y[fine + p.pitch];
 
   const HJAddPlace   at   = HJAddPlaceOf(p, i);
   const bool         next = two && m + 1 < p.nc[1], own[2] = {s >= 0, s + 1 < p.nc[2]};
@@ -80,9 +81,9 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const PetscScalar wm = HJAddHalf(p, 1, j + 1), ws = HJAddHalf(p, 2, z + 1);
 
   if (in) y[0] = b[0][0] + a[0][0];
-  if (line) y[p.n[0]] = b[0][1] + wm * (a[0][0] + a[0][1]);
+  if (line) y[p.pitch] = b[0][1] + wm * (a[0][0] + a[0][1]);
   if (plane) y[fine] = b[1][0] + ws * (a[0][0] + a[1][0]);
-  if (both) y[fine + p.n[0]] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
+  if (both) y[fine + p.pitch] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
 }
 
 template <bool ADDS>
@@ -91,7 +92,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const int        i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x;
   const int        m = (int)blockIdx.y * (HJ_ADD_2D / 2) - p.first[1], j = 2 * m + p.first[1]; /* a coarse line, and the fine line on it */
   const int        lo = max(-j, 0), lines = i < p.n[0] ? p.n[1] - j : 0;
-  PetscScalar     *y            = p.y + (long long)j * p.n[0] + i;
+  PetscScalar     *y            = p.y + (long long)j * p.pitch + i;
   PetscScalar      b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
   const HJAddPlace at = HJAddPlaceOf(p, i);
 
@@ -99,13 +100,13 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   HJDLetNextStart();
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u >= lo && u < lines && ADDS) b[u] = y[(long long)u * p.n[0]];
+    if (u >= lo && u < lines && ADDS) b[u] = y[(long long)u * p.pitch];
 #pragma unroll
   for (int u = 0; u <= HJ_ADD_2D / 2; u++)
     if (2 * u - 1 < lines && m + u >= 0 && m + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(m + u) * p.nc[0], at);
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
-    if (u >= lo && u < lines) y[(long long)u * p.n[0]] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
+    if (u >= lo && u < lines) y[(long long)u * p.pitch] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
 }
 
 /* On one rank, or on grids that are cut into planes */
@@ -131,7 +132,8 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
   const void       *kernel = g->fine.dim == 2
                                ? (t->b ? (const void *)HJInterpolateAdd2D_Kernel<true> : (const void *)HJInterpolateAdd2D_Kernel<false>)
                                : (t->b ? (const void *)HJInterpolateAdd3D_Kernel<true> : (const void *)HJInterpolateAdd3D_Kernel<false>);
-  HJAddArgs         p      = {t->x, t->y};
+  const HJBox      *lies   = HJGridLies(&g->fine, t->lies);
+  HJAddArgs         p      = {t->x, t->y + HJBoxIndex(lies, 0, 0, 0)};
   HJLaunch          how    = {};
   void             *args[] = {&p};
 
@@ -149,6 +151,8 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
     p.line         = (int)HJBoxWidth(box, 0);
     p.beside[side] = t->ghost + t->shell->at[2][side] + HJBoxIndex(box, 0, 0, box->lo[2]);
   }
+  p.pitch     = (int)HJBoxWidth(lies, 0);
+  p.plane     = (long long)p.pitch * HJBoxWidth(lies, 1);
   p.exchanged = t->exchanged;
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
   how.grid    = g->fine.dim == 2
@@ -162,4 +166,5 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
 
 const HJFamily HJFamilyInterpolateAdd = {.name        = "interpolation, two lines a thread",
                                          .takes       = HJInterpolateAddTakes,
+                                         .placed      = true,
                                          .interpolate = HJInterpolateAddRun};

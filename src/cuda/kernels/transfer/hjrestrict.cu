@@ -429,6 +429,7 @@ void HJRestrictGetGrids(const HJRestriction *r, HJRestrictArgs *p)
     p->periodic[d] = t->fine.periodic[from] && !(p->cut && d == 2);
     HJTransferGetScale(t, from, p->scale[d]);
   }
+  p->line  = p->n[0];
   p->plane = p->n[0] * p->n[1];
 }
 
@@ -442,8 +443,17 @@ PetscErrorCode HJRestrictGetArgs(const HJRestriction *r, HJRestrictArgs *p)
   HJRestrictGetGrids(r, p);
   PetscCheck((long long)p->n[0] * p->n[1] <= INT_MAX / 2 && p->n[2] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "A rank has %d by %d by %d points, too many in one direction for a GPU: use more ranks", p->n[0], p->n[1], p->n[2]);
-  p->x     = r->x;
-  p->b     = r->b;
+  p->x = r->x;
+  p->b = r->b;
+  if (r->lies) {
+    const int       dim = (int)r->transfer->fine.dim;
+    const long long at  = HJBoxIndex(r->lies, 0, 0, 0);
+
+    p->line  = (int)HJBoxWidth(r->lies, 0);
+    p->plane = dim == 2 ? p->line : p->line * (int)HJBoxWidth(r->lies, 1);
+    p->x += at;
+    p->b += at;
+  }
   p->y     = r->y;
   p->norm2 = r->norm2;
   for (int side = 0; side < 2; side++) {

@@ -24,13 +24,13 @@ typedef struct {
   const PetscScalar   *value, *rows;
   const unsigned char *index;
   long long            npoints;
-  int                  n[3], nc[3], plane;     /* fine and coarse points; of a fine plane */
-  int                  two[3], periodic[3];    /* two: refinement is 2 */
-  int                  tile[3], tiles[3], all; /* coarse points of a tile; tiles */
-  int                  cut, first[3];          /* the grid is cut into planes; fine place of the first coarse one in each direction */
-  PetscScalar          scale[3][2];            /* see HJTransferGetScale() */
-  long long            begin[HJ_MAX_SLOTS];    /* of the array of each slot in value */
-  bool                 half;                   /* see HJCoefficients */
+  int                  n[3], nc[3], line, plane; /* fine and coarse points; from a line of x and b to the next, and from a plane */
+  int                  two[3], periodic[3];      /* two: refinement is 2 */
+  int                  tile[3], tiles[3], all;   /* coarse points of a tile; tiles */
+  int                  cut, first[3];            /* the grid is cut into planes; fine place of the first coarse one in each direction */
+  PetscScalar          scale[3][2];              /* see HJTransferGetScale() */
+  long long            begin[HJ_MAX_SLOTS];      /* of the array of each slot in value */
+  bool                 half;                     /* see HJCoefficients */
 } HJRestrictArgs;
 
 /* Which direction of a grid is x, the middle or the slowest one */

@@ -136,7 +136,7 @@ template <bool BOX, int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
   HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  const int          lane = threadIdx.x % 32, n = HJRestrictEnd<CUT>(p), line = p.n[0];
+  const int          lane = threadIdx.x % 32, n = HJRestrictEnd<CUT>(p), line = p.line;
   const int          I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
   const int          J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
   const HJPairPlace  l     = HJPairGetPlace(p, I);
@@ -242,7 +242,7 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
                                                HJPairRows<7, READ> &rows, const PetscScalar *q, long long place, const HJQuad &m,
                                                const HJQuad &a, const HJQuad &f, const HJQuad &b, PetscScalar r[2][2])
 {
-  const int    line  = p.n[0];
+  const int    line  = p.line;
   const HJPair south = HJPairLoad<false>(l, q - line, t.south), north = HJPairLoad<false>(l, q + 2 * line, t.north);
 
 #pragma unroll
@@ -279,7 +279,7 @@ template <int READ, bool CUT>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
   __shared__ PetscScalar s_odd[2][HJ_PAIRS_WARPS_3D][32];
-  const int              lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.n[0], n = HJRestrictEnd<CUT>(p), plane = p.plane;
+  const int              lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.line, n = HJRestrictEnd<CUT>(p), plane = p.plane;
   const int              I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
   const int              J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J + p.first[1];
   const int              K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
@@ -409,4 +409,5 @@ static PetscErrorCode HJRestrictPairsRun(const HJDevice *device, cudaStream_t st
 
 const HJFamily HJFamilyRestrictPairs = {.name              = "restriction by pairs",
                                         .takes             = HJRestrictPairsTakes,
+                                        .placed            = true,
                                         .restrict_residual = HJRestrictPairsRun};

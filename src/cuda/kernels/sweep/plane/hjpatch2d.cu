@@ -57,15 +57,12 @@ static bool HJPatch2DFits(const HJDevice *device, const HJGrid *grid, const HJPa
          HJBoxWidth(&grid->owned, 0) >= e->width && HJBoxWidth(&grid->owned, 1) >= e->height;
 }
 
-/* Of all points of the grid, in arrays over them */
+/* Of all points of the grid, in arrays alike */
 static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
 {
-  const HJDBox  owned   = HJDBoxFrom(&grid->owned);
-  const HJDBox *boxes[] = {&s->write, &s->box, &s->ybox};
+  const HJDBox owned = HJDBoxFrom(&grid->owned);
 
-  for (const HJDBox *box : boxes)
-    if (memcmp(box, &owned, sizeof(owned))) return false;
-  return s->x != s->y;
+  return !memcmp(&s->write, &owned, sizeof(owned)) && !memcmp(&s->box, &s->ybox, sizeof(s->box)) && s->x != s->y;
 }
 
 /* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is cut into lines, more of them than
@@ -102,15 +99,15 @@ static void HJPatch2DSetRows(const HJ_CUDA *cuda, HJPatchArgs *p)
   }
 }
 
-/* Lines of an array of a sweep, nx points each, own ones from home on in the sweep's box */
+/* Lines of an array of a sweep, from the first point that is written on */
 static HJPatchLines HJPatch2DLines(const HJDSweep *s, const PetscScalar *own, const PetscScalar *const ghost[2])
 {
-  const int    lines[2] = {s->home_lo - s->box.lo[1], s->box.hi[1] - s->home_hi};
-  const int    below    = lines[0] * HJDWidth(s->box, 0);
-  HJPatchLines a        = {own ? own + below : NULL, {NULL, NULL}, {lines[0], lines[1]}};
+  const int       lines[2] = {s->home_lo - s->box.lo[1], s->box.hi[1] - s->home_hi};
+  const long long first    = HJDIndex(s->box, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  HJPatchLines    a        = {own ? own + first : NULL, {NULL, NULL}, {lines[0], lines[1]}};
 
   for (int side = 0; side < 2; side++)
-    if (ghost[side]) a.beside[side] = ghost[side] + below;
+    if (ghost[side]) a.beside[side] = ghost[side] + first;
   return a;
 }
 
@@ -153,7 +150,8 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   p.b     = HJPatch2DLines(s, s->b, s->bghost);
   p.x     = HJPatch2DLines(s, s->x, s->xghost);
   p.c     = HJPatch2DCoarseLines(coarser);
-  p.y     = s->y;
+  p.y     = s->y + HJDIndex(s->ybox, s->write.lo[0], s->write.lo[1], s->write.lo[2]);
+  p.line  = HJDWidth(s->box, 0);
   p.r     = coarser->restricted;
   p.count = count;
   for (int d = 0; d < 2; d++) p.n[d] = HJDWidth(s->write, d);
@@ -177,4 +175,4 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch};
+const HJFamily HJFamilyPatch2D = {.name = "2D patches", .takes = HJPatch2DTakes, .launch = HJPatch2DLaunch, .placed = true};

@@ -30,6 +30,7 @@ typedef struct {
   HJPatchLines b, x, c;               /* x.own, c.own NULL: from zero */
   PetscScalar *y, *r;                 /* r NULL: nothing is restricted */
   int          n[2], nc[2], first[2]; /* first: as HJCoarser's */
+  int          line;                  /* from a line of x, b and y to the next */
   PetscScalar  scale[2][2];           /* see HJTransferGetScale() */
   int          count;
   int          step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
@@ -264,7 +265,7 @@ template <int LANES, int ROWS, int WARPS> __device__ __forceinline__ int HJPatch
   return (int)threadIdx.x / Shape::WIDTH * Shape::WIDTH + HJPatchColumn<LANES>((int)threadIdx.x % Shape::WIDTH);
 }
 
-/* Starts the copies of a patch of an array over the grid, of lines of nx points; home: all are the rank's own */
+/* Starts the copies of a patch of an array whose lines begin nx points after one another; home: all are the rank's own */
 template <int LANES, int ROWS, int WARPS>
 __device__ __forceinline__ void HJPatchFetch(const HJPatchLines &a, bool home, int nx, int ny, const int start[2], PetscScalar *s_a)
 {
@@ -296,7 +297,7 @@ __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscSc
 
   const int          i = start[0] + (int)threadIdx.x % Shape::WIDTH, j0 = start[1] + (int)threadIdx.x / Shape::WIDTH;
   const PetscScalar *from = s_x + HJPatchMine<LANES, ROWS, WARPS>();
-  PetscScalar       *to   = p.y + j0 * p.n[0] + i;
+  PetscScalar       *to   = p.y + j0 * p.line + i;
 
   if (i < lo[0] || i >= hi[0]) return;
 #pragma unroll
@@ -304,7 +305,7 @@ __device__ __forceinline__ void HJPatchWrite(const HJPatchArgs &p, const PetscSc
     const int j = j0 + k * Shape::LINES;
 
     if (j < lo[1] || j >= hi[1]) continue;
-    to[k * Shape::LINES * p.n[0]] = from[k * Shape::THREADS];
+    to[k * Shape::LINES * p.line] = from[k * Shape::THREADS];
     if (CUT && j < p.copy_at[0]) p.copy[0][j * p.n[0] + i] = from[k * Shape::THREADS];
     if (CUT && j >= p.copy_at[1]) p.copy[1][j * p.n[0] + i] = from[k * Shape::THREADS];
   }
@@ -387,8 +388,8 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   /* a line beside the first or last one of a patch may be interpolated from a neighbour's */
   if (!CUT || !p.exchanged || start[1] < 2 || start[1] + size[1] > p.n[1] - 2) HJDAwaitInput();
   HJDLetNextStart();
-  HJPatchFetch<LANES, ROWS, WARPS>(p.b, home, p.n[0], p.n[1], start, s_b);
-  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, home, p.n[0], p.n[1], start, s_x);
+  HJPatchFetch<LANES, ROWS, WARPS>(p.b, home, p.line, p.n[1], start, s_b);
+  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, home, p.line, p.n[1], start, s_x);
   if (!ZERO) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {

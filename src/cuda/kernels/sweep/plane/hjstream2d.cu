@@ -633,5 +633,6 @@ const HJFamily HJFamilyStream2D = {
   .ghosts         = true,
   .copies         = true,
   .only_beside    = true,
+  .placed         = true,
   .needs_no_index = true,
 };

@@ -853,6 +853,7 @@ const HJFamily HJFamilyStream3D = {
   .wraps          = HJ3Wraps,
   .ghosts         = true,
   .copies         = true,
+  .placed         = true,
 };
 /* For slabs that are thin in z, each whole in one array; no ghosts, no copies */
 const HJFamily HJFamilyStream3DSlabs = {
