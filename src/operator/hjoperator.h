@@ -22,6 +22,7 @@
 #include "stencil/hjstencil.h"
 #include "schedule/hjschedule.h"
 #include "plan/hjplan.h"
+#include "core/hjagree.h"
 #include "halo/hjhalo.h"
 #include "hjghosts.h"
 #include "host/hjhost.h"
