@@ -54,6 +54,22 @@ static PetscErrorCode TestSame(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Grids of many blocks of a device, of each kind of coefficients */
+static PetscErrorCode TestLarger(void)
+{
+  const Problem p[] = {{2, {257, 130, 1}, IDENTITY, CONSTANT, PETSC_FALSE}, {2, {130, 257, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                       {3, {65, 33, 40}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {35, 66, 40}, IDENTITY, VARYING, PETSC_FALSE},
+                       {3, {40, 33, 65}, DIRICHLET, VARYING, PETSC_FALSE},  {2, {200, 130, 1}, DIRICHLET, CONSTANT, PETSC_TRUE}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(p); i++) {
+    const Case c = {.p = p[i], .pc = i % 2 ? PCHJACOBI : PCHJMG, .norm = KSP_NORM_UNPRECONDITIONED, .max_it = 8};
+
+    PetscCall(Compare(c, "KSPCG", PETSC_FALSE, HERE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What ends a solve otherwise does so here: no iteration, no right-hand side, a limit that converges, NaN; indefinite systems */
 static PetscErrorCode TestEnds(void)
 {
@@ -295,6 +311,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(ProblemBackend());
   PetscCall(TestSame());
+  PetscCall(TestLarger());
   PetscCall(TestEnds());
   PetscCall(TestLeft());
   PetscCall(TestNested());

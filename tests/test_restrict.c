@@ -394,9 +394,9 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   PetscCall(VecNorm(r, NORM_INFINITY, &scale));
   PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
   PetscCall(HJRestrictCreate(A, P, ops, exchange, &op));
-  PetscCall(HJRestrictApply(op, b, x, y, NULL, PETSC_TRUE));
+  PetscCall(HJRestrictApply(op, NULL, b, x, y, NULL, PETSC_TRUE));
   PetscCall(GetNorm(op, &norm[1]));
-  PetscCall(HJRestrictApply(op, b, x, y, NULL, PETSC_FALSE));
+  PetscCall(HJRestrictApply(op, NULL, b, x, y, NULL, PETSC_FALSE));
   PetscCall(GetNorm(op, &norm[2]));
   PetscCall(VecAXPY(y, -1.0, want));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));

@@ -36,15 +36,19 @@ template <int READ> __device__ __forceinline__ double HJMarchCoefficient(const H
                                               : __ldg(p.value + p.begin[slot] + at);
 }
 
-/* What a point's star gives; beside: in x, then in y in 3D, then along the slowest direction */
+/* What a point's star gives; beside: in x, then in y in 3D, then along the slowest direction, 0 outside the domain. An array's coefficients
+   that lead there are of no matter, and may be no numbers */
 template <int DIM, int READ>
-__device__ __forceinline__ double HJMarchSum(const HJMarch &p, long long at, double v, const double beside[2 * DIM])
+__device__ __forceinline__ double HJMarchSum(const HJMarch &p, long long at, double v, const double beside[2 * DIM],
+                                             const bool inside[2 * DIM])
 {
   const double *row = READ == HJ_COEFFICIENTS_DICTIONARY ? p.rows + (int)__ldg(p.index + at) * (1 + 2 * DIM) : NULL;
   double        sum = HJMarchCoefficient<READ>(p, 0, at, row) * v;
 
 #pragma unroll
-  for (int o = 0; o < 2 * DIM; o++) sum = fma(HJMarchCoefficient<READ>(p, 1 + o, at, row), beside[o], sum);
+  for (int o = 0; o < 2 * DIM; o++) {
+    if (READ != HJ_COEFFICIENTS_ARRAYS || inside[o]) sum = fma(HJMarchCoefficient<READ>(p, 1 + o, at, row), beside[o], sum);
+  }
   return sum;
 }
 
@@ -107,8 +111,14 @@ template <int DIM, int READ, class BODY> __device__ __forceinline__ void HJMarch
           }
           beside[2 * DIM - 2] = v[k][q + H];
           beside[2 * DIM - 1] = v[k + 2][q + H];
+          const bool inside[] = {i > 0,
+                                 i + 1 < p.n[0],
+                                 DIM > 2 ? m0 + q > 0 : s + k > 0,
+                                 DIM > 2 ? m0 + q + 1 < p.n[1] : s + k + 1 < p.n[2],
+                                 s + k > 0,
+                                 s + k + 1 < p.n[2]};
           if (!mine || s + k >= s1 || m0 + q >= p.n[1]) continue;
-          body.Use(at, here, HJMarchSum<DIM, READ>(p, at, here, beside), more[k][q]);
+          body.Use(at, here, HJMarchSum<DIM, READ>(p, at, here, beside, inside), more[k][q]);
         }
       }
 #pragma unroll
@@ -123,6 +133,15 @@ template <int DIM, int READ, class BODY> __device__ __forceinline__ void HJMarch
 /* Blocks of a kernel that runs HJMarchRun() */
 #define HJMarchBounds(dim) __launch_bounds__(HJ_MARCH_THREADS, (dim) > 2 ? 2 : 4)
 
+/* Where the array of a slot begins in value. Of a symmetric matrix a point's coefficient before it is the one after it of the point that it
+   leads to */
+static long long HJMarchBegin(const HJCoefficients *a, int slot, const PetscInt width[3])
+{
+  const long long away[3] = {1, width[0], (long long)width[0] * width[1]};
+
+  return slot % 2 && a->symmetric && !a->half ? HJSlotBegin(a, slot + 1) - away[slot / 2] : HJSlotBegin(a, slot);
+}
+
 /* Of coefficients over so many points in each direction; chunks so long that all warps have as many tiles. Returns the number of blocks */
 static int HJMarchSet(const HJCoefficients *a, const PetscInt width[3], int nsm, HJMarch *p)
 {
@@ -136,7 +155,7 @@ static int HJMarchSet(const HJCoefficients *a, const PetscInt width[3], int nsm,
   p->n[1]  = a->dim > 2 ? (int)width[1] : 1;
   p->n[2]  = (int)width[a->dim - 1];
   for (int s = 0; s < a->nslots; s++) {
-    p->begin[s] = HJSlotBegin(a, s);
+    p->begin[s] = HJMarchBegin(a, s, width);
     if (a->storage == HJ_COEFFICIENTS_ROW) p->row[s] = a->rows[s];
   }
   p->tiles[0]     = (p->n[0] + HJ_MARCH_OWN - 1) / HJ_MARCH_OWN;
