@@ -208,16 +208,11 @@ static PetscErrorCode HJMGGatherCreateMat(HJMGGather g)
 /* The level's coefficients in the memory where it lies, if these are arrays, else on the host */
 static PetscErrorCode HJMGGatherGetCoefficients(Mat A, const HJCoefficients **a)
 {
-  HJGetCoefficients get;
-  HJGetMemType      where;
-  PetscMemType      mtype;
+  const HJArrayOps *ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*where)(A, &mtype));
-  PetscCall((*get)(A, mtype, a));
-  if ((*a)->storage != HJ_COEFFICIENTS_ARRAYS && !PetscMemTypeHost(mtype)) PetscCall((*get)(A, PETSC_MEMTYPE_HOST, a));
+  PetscCall(HJCoefficientsHome(A, &ops, a));
+  if ((*a)->storage != HJ_COEFFICIENTS_ARRAYS && ops != &HJArraysHost) PetscCall(HJCoefficientsIn(A, PETSC_MEMTYPE_HOST, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
