@@ -109,6 +109,7 @@ typedef struct {
   PetscErrorCode (*layers)(const HJCoefficients *, const PetscInt n[3], PetscInt *layers, PetscInt *row);
   /* Several unknowns a point: 0 for the unknowns of points whose rows have nothing of other points, else 1; whether there are such points */
   PetscErrorCode (*known)(const HJCoefficients *, PetscScalar *mask, PetscBool *any);
-  /* to[which[i]] = factor[i] from[which[i]], no place twice */
-  PetscErrorCode (*multiply_at)(PetscCount, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from, PetscScalar *to);
+  /* to[which[i]] = p factor[i] from[which[i]] + q base[which[i]], no place twice; from and base are not read where p or q is 0 */
+  PetscErrorCode (*mix_at)(PetscCount, const PetscCount *which, PetscScalar p, const PetscScalar *factor, const PetscScalar *from,
+                           PetscScalar q, const PetscScalar *base, PetscScalar *to);
 } HJArrayOps;

@@ -78,7 +78,8 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*lines_factor)(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
   PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
   /* Whether exact sweeps of an operator, a restriction from its grid and the interpolation added there take arrays that hold more points
-     than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. NULL: none do */
+     than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. A restriction NULL: sweeps
+     alone. NULL: none do */
   PetscBool (*places)(void *, const HJRestriction *);
   /* Several unknowns a point: interpolate() and its transpose; in set-up, what is kept */
   PetscErrorCode (*interpolate_points)(const HJTransferProduct *);

@@ -212,11 +212,12 @@ static PetscErrorCode HJArraysScatter_Host(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJArraysMultiplyAt_Host(PetscCount n, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from,
-                                              PetscScalar *to)
+static PetscErrorCode HJArraysMixAt_Host(PetscCount n, const PetscCount *which, PetscScalar p, const PetscScalar *factor,
+                                         const PetscScalar *from, PetscScalar q, const PetscScalar *base, PetscScalar *to)
 {
   PetscFunctionBegin;
-  for (PetscCount i = 0; i < n; i++) to[which[i]] = factor[i] * from[which[i]];
+  for (PetscCount i = 0; i < n; i++)
+    to[which[i]] = (p != 0.0 ? p * factor[i] * from[which[i]] : 0.0) + (q != 0.0 ? q * base[which[i]] : 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,7 +388,7 @@ const HJArrayOps HJArraysHost = {
   .shifted     = HJArraysShifted_Host,
   .gather      = HJArraysGather_Host,
   .scatter     = HJArraysScatter_Host,
-  .multiply_at = HJArraysMultiplyAt_Host,
+  .mix_at      = HJArraysMixAt_Host,
   .part        = HJArraysPart_Host,
   .couples     = HJArraysCouples_Host,
   .add         = HJArraysAdd_Host,

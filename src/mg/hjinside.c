@@ -81,34 +81,10 @@ PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
   PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, b, NULL, &ba));
   PetscCall(HJVecOpen(in->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
   PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, in->inverse, NULL, &d));
-  PetscCall((*in->arrays->multiply_at)(in->nknown, in->at, d.used, ba.used, xa.used));
+  PetscCall((*in->arrays->mix_at)(in->nknown, in->at, 1.0, d.used, ba.used, 0.0, NULL, xa.used));
   PetscCall(HJVecClose(&d));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Where the known points of this rank lie */
-static PetscErrorCode HJMGInsideList(HJMGInside in)
-{
-  const HJBox *owned = &in->grid.owned;
-  PetscCount   place = 0, *at;
-  size_t       bytes;
-
-  PetscFunctionBegin;
-  in->nknown = HJBoxSize(owned) - HJBoxSize(&in->known.inside);
-  bytes      = (size_t)in->nknown * sizeof(*at);
-  PetscCall(PetscMalloc1(in->nknown, &at));
-  in->nknown = 0;
-  for (PetscInt k = 0; k < owned->hi[2]; k++) {
-    for (PetscInt j = 0; j < owned->hi[1]; j++) {
-      for (PetscInt i = 0; i < owned->hi[0]; i++, place++)
-        if (!HJPointInside(&in->known.inside, i, j, k)) at[in->nknown++] = place;
-    }
-  }
-  PetscCall((*in->arrays->alloc)(bytes, &in->at));
-  PetscCall((*in->arrays->copy)(in->at, at, bytes));
-  PetscCall(PetscFree(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,32 +98,6 @@ static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
   PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, diagonal, in->inverse));
   PetscCall(VecReciprocal(in->inverse));
   PetscCall(VecDestroy(&diagonal));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A DMDA of the points inside, on the ranks that have them */
-static PetscErrorCode HJMGInsideCreateDM(const struct _n_HJMGInside *in, VecType vectype, DM *inner)
-{
-  PetscInt        N[3], nranks[3], *widths[3];
-  DMDAStencilType type;
-  HJCut           cut[3];
-
-  PetscFunctionBegin;
-  PetscCall(DMDAGetStencilType(in->da, &type));
-  PetscCall(HJGridGetCuts(in->da, cut));
-  for (int d = 0; d < 3; d++) {
-    const PetscInt *layers = in->known.layers[d];
-
-    nranks[d] = cut[d].nranks;
-    N[d]      = cut[d].N - layers[0] - layers[1];
-    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
-    PetscCall(PetscArraycpy(widths[d], cut[d].widths, nranks[d]));
-    widths[d][0] -= layers[0]; /* each rank has points inside */
-    widths[d][nranks[d] - 1] -= layers[1];
-  }
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)in->da), in->da, N, nranks, (const PetscInt *const *)widths, type, 1, inner));
-  PetscCall(HJMGSetUpDM(in->da, vectype, *inner));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,9 +155,10 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   in->arrays  = arrays;
   in->stencil = (PetscBool)!mg->converted;
   level->da   = NULL;
-  PetscCall(HJMGInsideList(in));
+  PetscCall(HJKnownList(&in->known, arrays, &in->grid.owned, &in->nknown, &in->at));
   PetscCall(DMGetVecType(in->da, &vectype));
-  PetscCall(HJMGInsideCreateDM(in, vectype, &level->da));
+  PetscCall(HJKnownCreateDM(&in->known, in->da, &level->da));
+  PetscCall(HJMGSetUpDM(in->da, vectype, level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
   PetscCall(HJMGInsideCreateVecs(in, level->A, A));
   PetscCall(HJMGInsideInvert(in, level->A));
@@ -287,10 +238,7 @@ PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
   mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
   if (!mg->placed) PetscCall(VecDestroy(&mg->other));
   if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    mg->lies.lo[d] = -in->known.layers[d][0];
-    mg->lies.hi[d] = in->grid.N[d] - in->known.layers[d][0];
-  }
+  mg->lies = HJKnownLies(&in->known, &in->grid);
   if (!mg->other) PetscCall(MatCreateVecs(pc->pmat, NULL, &mg->other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

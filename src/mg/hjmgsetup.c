@@ -312,7 +312,8 @@ static PetscErrorCode HJMGStart(PC pc)
   PC_HJMG         *mg    = (PC_HJMG *)pc->data;
   const HJMGLevel *level = &mg->level[0];
   PetscBool        done  = PETSC_FALSE;
-  Vec              b, x, vx, vy = level->r;
+  Vec              b, x, vx, vy = NULL;
+  Mat              A = NULL;
   PetscScalar      dot;
   PetscReal        norm;
 
@@ -320,7 +321,8 @@ static PetscErrorCode HJMGStart(PC pc)
   if (mg->started || mg->log || mg->nlevels < 2 || PetscMemTypeHost(level->op->ops->mtype) || PetscMemTypeHost(mg->seen.lives))
     PetscFunctionReturn(PETSC_SUCCESS);
   mg->started = PETSC_TRUE;
-  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(MatCreateVecs(mg->placed && !HJMGIsSingle(mg) ? pc->pmat : level->A, &x, &b));
+  PetscCall(HJMGGetFinest(pc, b, &A, &vy));
   PetscCall(VecSet(b, 0.0));
   vx = x;
   if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
@@ -332,7 +334,7 @@ static PetscErrorCode HJMGStart(PC pc)
       HJMGSwapVectorsIf(mg->steps[HJ_MG_ROTATED].in_y, &vx, &vy);
     }
   }
-  PetscCall(MatMult(level->A, x, b));
+  PetscCall(MatMult(A, x, b));
   PetscCall(VecAXPY(b, 1.0, x));
   PetscCall(VecAYPX(b, 1.0, x));
   PetscCall(VecTDot(b, x, &dot));

@@ -3,6 +3,7 @@
    Outermost layers whose rows are a diagonal alone: layer after layer, as long as all points of one are so. Surfaces alone are looked at.
 */
 #include "hjknown.h"
+#include "core/hjmultigrid.h"
 
 /* Fewer points than this are not left inside a direction */
 #define HJ_KNOWN_LEAST 3
@@ -108,4 +109,60 @@ PetscBool HJKnownSame(const HJKnown *a, const HJKnown *b)
   for (int d = 0; d < 3; d++)
     if (a->layers[d][0] != b->layers[d][0] || a->layers[d][1] != b->layers[d][1]) return PETSC_FALSE;
   return (PetscBool)(a->any == b->any && a->kept == b->kept);
+}
+
+PetscErrorCode HJKnownList(const HJKnown *known, const HJArrayOps *arrays, const HJBox *owned, PetscCount *n, PetscCount **known_at)
+{
+  PetscCount place = 0, *at;
+  size_t     bytes;
+
+  PetscFunctionBegin;
+  bytes = (size_t)(HJBoxSize(owned) - HJBoxSize(&known->inside)) * sizeof(*at);
+  PetscCall(PetscMalloc1(bytes / sizeof(*at), &at));
+  *n = 0;
+  for (PetscInt k = 0; k < owned->hi[2]; k++) {
+    for (PetscInt j = 0; j < owned->hi[1]; j++) {
+      for (PetscInt i = 0; i < owned->hi[0]; i++, place++)
+        if (!HJPointInside(&known->inside, i, j, k)) at[(*n)++] = place;
+    }
+  }
+  PetscCall((*arrays->alloc)(bytes, known_at));
+  PetscCall((*arrays->copy)(*known_at, at, bytes));
+  PetscCall(PetscFree(at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+HJBox HJKnownLies(const HJKnown *known, const HJGrid *grid)
+{
+  HJBox lies;
+
+  for (int d = 0; d < 3; d++) {
+    lies.lo[d] = -known->layers[d][0];
+    lies.hi[d] = grid->N[d] - known->layers[d][0];
+  }
+  return lies;
+}
+
+PetscErrorCode HJKnownCreateDM(const HJKnown *known, DM da, DM *inner)
+{
+  PetscInt        N[3], nranks[3], *widths[3];
+  DMDAStencilType type;
+  HJCut           cut[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetStencilType(da, &type));
+  PetscCall(HJGridGetCuts(da, cut));
+  for (int d = 0; d < 3; d++) {
+    const PetscInt *layers = known->layers[d];
+
+    nranks[d] = cut[d].nranks;
+    N[d]      = cut[d].N - layers[0] - layers[1];
+    PetscCall(PetscMalloc1(nranks[d], &widths[d]));
+    PetscCall(PetscArraycpy(widths[d], cut[d].widths, nranks[d]));
+    widths[d][0] -= layers[0]; /* each rank has points inside */
+    widths[d][nranks[d] - 1] -= layers[1];
+  }
+  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, inner));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(widths[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

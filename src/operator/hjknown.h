@@ -19,6 +19,12 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJKnownFind(MPI_Comm, const HJArrayOps *, const HJGrid *, const HJCoefficients *, HJKnown *);
 /* Whether two of them are the same layers */
 PETSC_INTERN PetscBool HJKnownSame(const HJKnown *, const HJKnown *);
+/* The owned points that are known: how many, and where they lie, in the memory of these */
+PETSC_INTERN PetscErrorCode HJKnownList(const HJKnown *, const HJArrayOps *, const HJBox *owned, PetscCount *n, PetscCount **at);
+/* The points that a vector of the whole grid of one rank holds, in coordinates of the points inside */
+PETSC_INTERN HJBox HJKnownLies(const HJKnown *, const HJGrid *);
+/* Collective. A DMDA of the points inside of that of all, on the ranks that have them; not set up */
+PETSC_INTERN PetscErrorCode HJKnownCreateDM(const HJKnown *, DM, DM *inner);
 /* Collective. The rows of the points inside, without columns of others, as a stencil matrix on the DMDA of these points: a new one where *B
    is NULL, else with new values; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateInside(Mat A, const HJKnown *, DM inner, Mat *B);

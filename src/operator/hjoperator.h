@@ -172,8 +172,8 @@ typedef struct {
      result, row as in HJCoarser; or, from 0, y gets b - A x of the result. Then done is false, and nothing was done, where a vector is not
      in the backend's memory. Else done is true.
    planned: what HJOperatorPlanRun() has made for a run like this one; NULL: it is made now.
-   lies: b, x and y, which is given, hold the points of this box in place of the rank's own, and HJRestrictPlaces() said that they can; all
-     are in the backend's memory. NULL: the rank's own.
+   lies: b, x and y hold the points of this box in place of the rank's own; all are in the backend's memory. With a y HJRestrictPlaces() has
+     said that they can, without one HJOperatorPlace(). NULL: the rank's own.
 */
 typedef struct {
   PetscInt           its;
@@ -188,6 +188,8 @@ typedef struct {
   PetscBool          in_y, done;
 } HJRun;
 
+/* Whether runs without a y can have such vectors; then there is room for it */
+PETSC_INTERN PetscErrorCode HJOperatorPlace(HJOperator *, const HJBox *lies, PetscBool *placed);
 /* Collective. Plans a run, and allocates what it needs, so that HJOperatorRun() need not. two: it has a y; restricts: it has an r */
 PETSC_INTERN PetscErrorCode HJOperatorPlanRun(HJOperator *, HJWeights *, PetscInt its, PetscBool zero, PetscBool two, PetscBool restricts,
                                               HJPlanned *);

@@ -18,6 +18,19 @@ static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
    guess the first subiteration needs no line */
 #define HJ_RESTRICTED_DEEPER 1
 
+PetscErrorCode HJOperatorPlace(HJOperator *op, const HJBox *lies, PetscBool *placed)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+
+  PetscFunctionBegin;
+  *placed = (PetscBool)(op->overlap < 0 && !op->slabs && !HJGridHasNeighbors(&op->grid) && ops && ops->places);
+  if (*placed) *placed = ops->places(op->backend, NULL);
+  if (!*placed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(op->ops->free(op->backend, &op->work));
+  PetscCall(op->ops->alloc(op->backend, op->grid.dof * HJBoxSize(lies), &op->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* two: there are two arrays for the result, so that no pass need work in place, nor is there a copy to be saved */
 static void HJOperatorPlan(const HJOperator *op, PetscInt k, PetscInt its, PetscBool zero, PetscBool two, PetscBool restricts, HJPlan *plan)
 {
@@ -184,7 +197,7 @@ static PetscErrorCode HJOperatorPasses(HJOperator *op, const HJFrames f, const H
     s = (HJSweep){.ybox = s.ybox, .x = s.y, .b = s.b, .y = s.y == x ? work : x};
   }
   if (in_work) *in_work = (PetscBool)(s.x != x);
-  else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, HJOperatorSize(op)));
+  else if (s.x != x) PetscCall(op->ops->copy(op->backend, x, s.x, op->grid.dof * HJBoxSize(&s.ybox)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,7 +282,7 @@ static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, const HJRun
   PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_FALSE, &p));
   PetscCall(HJVecOpen(op->ops, op->backend, HJ_READ, run->b, &op->stage_b, &ba));
   PetscCall(HJVecOpen(op->ops, op->backend, run->zero ? HJ_WRITE : HJ_READ_WRITE, run->x, &op->stage_x, &xa));
-  PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, NULL, xa.used, op->work, NULL));
+  PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &(HJSweep){.b = ba.used}, run->lies, xa.used, op->work, NULL));
   PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));

@@ -140,9 +140,14 @@ static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, co
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = from[i];
 }
 
-static __global__ void HJMultiplyAt_Kernel(long long n, const PetscCount *which, const double *factor, const double *from, double *to)
+static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, double p, const double *factor, const double *from, double q,
+                                      const double *base, double *to)
 {
-  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = factor[i] * from[which[i]];
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
+    const PetscCount at = which[i];
+
+    to[at] = (p != 0 ? p * factor[i] * from[at] : 0.0) + (q != 0 ? q * base[at] : 0.0);
+  }
 }
 
 /* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
@@ -426,11 +431,11 @@ static PetscErrorCode HJArraysScatter_CUDA(PetscCount n, const PetscCount *which
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJArraysMultiplyAt_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *factor, const PetscScalar *from,
-                                              PetscScalar *to)
+static PetscErrorCode HJArraysMixAt_CUDA(PetscCount n, const PetscCount *which, PetscScalar p, const PetscScalar *factor,
+                                         const PetscScalar *from, PetscScalar q, const PetscScalar *base, PetscScalar *to)
 {
   PetscFunctionBegin;
-  HJArraysLaunch(HJMultiplyAt_Kernel, n, n, which, factor, from, to);
+  HJArraysLaunch(HJMixAt_Kernel, n, n, which, p, factor, from, q, base, to);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -618,5 +623,5 @@ const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      
                                  HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
                                  HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
                                  HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
-                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMultiplyAt_CUDA};
+                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMixAt_CUDA};
 #endif

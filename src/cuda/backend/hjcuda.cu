@@ -566,7 +566,7 @@ static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
   HJTransferProduct t       = {};
   HJAsk             ask     = {};
 
-  if (r->a->storage != HJ_COEFFICIENTS_ROW || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  if ((r && r->a->storage != HJ_COEFFICIENTS_ROW) || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
   ask.grid  = &cuda->grid;
   ask.st    = &cuda->st;
   ask.exact = cuda->family;
@@ -578,6 +578,7 @@ static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
       if (f && !f->placed) return PETSC_FALSE;
     }
   }
+  if (!r) return PETSC_TRUE;
   t.transfer        = r->transfer;
   ask               = {.kind = HJ_INTERPOLATION};
   ask.interpolation = &t;
