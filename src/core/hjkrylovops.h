@@ -22,7 +22,7 @@ struct _n_HJKrylovOps {
   /* z z and z r */
   PetscErrorCode (*sums)(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *);
   /* p = z + beta before, or z where this is the first direction and before is not read; then the product, whose x is p, and whose y may be
-     z and need not be written where update() does not read it. The product is of all points, without b. apart: before is not p; else it is */
+     z and need not be written where update() does not read it. It is of all points, without b. apart: before is not p; else it is */
   PetscErrorCode (*direction)(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z, const PetscScalar *before,
                               PetscScalar *p);
   PetscBool apart;
