@@ -63,11 +63,9 @@ PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
 static PetscErrorCode HJMGInsideFind(Mat A, const HJArrayOps *arrays, const HJGrid *grid, HJKnown *known)
 {
   const HJCoefficients *c;
-  HJGetCoefficients     get;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, arrays->backend->mtype, &c));
+  PetscCall(HJCoefficientsIn(A, arrays->backend->mtype, &c));
   PetscCall(HJKnownFind(PetscObjectComm((PetscObject)A), arrays, grid, c, known));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,6 +22,7 @@
 #include "stencil/hjstencil.h"
 #include "schedule/hjschedule.h"
 #include "plan/hjplan.h"
+#include "core/hjagree.h"
 #include "halo/hjhalo.h"
 #include "hjghosts.h"
 #include "host/hjhost.h"
@@ -41,12 +42,16 @@
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
 PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
 PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
-/* Collective. An AIJ matrix, or, of several unknowns a point, a BAIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
-   makes it. *B is NULL afterwards, and why says so, where it is no stencil */
+/* Collective. An AIJ matrix, or, of several unknowns a point, a BAIJ matrix whose rows are the points of da as a stencil matrix, a new one
+   where *B is NULL, else with new values; src/mat makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
+/* The coefficients of a matrix that has some which can be read in place: in the memory that is wanted, or where it lives. Valid until it
+   changes */
+PETSC_INTERN PetscErrorCode HJCoefficientsIn(Mat, PetscMemType wanted, const HJCoefficients **);
+PETSC_INTERN PetscErrorCode HJCoefficientsHome(Mat, const HJArrayOps **, const HJCoefficients **);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;
