@@ -181,16 +181,16 @@ PetscErrorCode HJKnownPointsInvert(HJKnownPoints *p, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKnownPointsMix(HJKnownPoints *p, PetscScalar share, Vec b, PetscScalar q, Vec x, PetscScalar *other)
+PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other)
 {
   HJVecArray ba, xa, d;
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(p->arrays->backend, NULL, HJ_READ, b, NULL, &ba));
-  PetscCall(HJVecOpen(p->arrays->backend, NULL, HJ_READ_WRITE, x, NULL, &xa));
-  PetscCall(HJVecOpen(p->arrays->backend, NULL, HJ_READ, p->inverse, NULL, &d));
-  PetscCall((*p->arrays->mix_at)(p->n, p->at, share, d.used, ba.used, q, xa.used, xa.used));
-  if (other) PetscCall((*p->arrays->mix_at)(p->n, p->at, 0.0, NULL, NULL, 1.0, xa.used, other));
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ_WRITE, x, NULL, &xa));
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ, points->inverse, NULL, &d));
+  PetscCall((*points->arrays->mix_at)(points->n, points->at, p, d.used, ba.used, q, xa.used, xa.used));
+  if (other) PetscCall((*points->arrays->mix_at)(points->n, points->at, 0.0, NULL, NULL, 1.0, xa.used, other));
   PetscCall(HJVecClose(&d));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));

@@ -38,7 +38,7 @@ PETSC_INTERN PetscErrorCode HJKnownPointsInvert(HJKnownPoints *, Mat);
 /* Values of these points, from a vector of the whole grid, or, out, to it */
 PETSC_INTERN PetscErrorCode HJKnownPointsMove(HJKnownPoints *, PetscBool out, Vec whole, Vec points);
 /* x = p inverse b + q x at these points of vectors of the whole grid, which lie there; other, where it is not NULL, is an array like x */
-PETSC_INTERN PetscErrorCode HJKnownPointsMix(HJKnownPoints *, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other);
+PETSC_INTERN PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other);
 /* The points that a vector of the whole grid of one rank holds, in coordinates of the points inside */
 PETSC_INTERN HJBox HJKnownLies(const HJKnown *, const HJGrid *);
 /* Collective. A DMDA of the points inside of that of all, on the ranks that have them; not set up */
