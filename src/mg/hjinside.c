@@ -104,11 +104,9 @@ static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
 static PetscErrorCode HJMGInsideFind(Mat A, const HJArrayOps *arrays, const HJGrid *grid, HJKnown *known)
 {
   const HJCoefficients *c;
-  HJGetCoefficients     get;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, arrays->backend->mtype, &c));
+  PetscCall(HJCoefficientsIn(A, arrays->backend->mtype, &c));
   PetscCall(HJKnownFind(PetscObjectComm((PetscObject)A), arrays, grid, c, known));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

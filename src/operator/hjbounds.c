@@ -385,7 +385,6 @@ static PetscErrorCode HJFillStart(Vec v, DM dm)
   PetscInt     n, start, dof;
   HJCut        cut[3];
   PetscBool    da = PETSC_FALSE;
-  PetscMPIInt  fits;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &n));
@@ -394,9 +393,8 @@ static PetscErrorCode HJFillStart(Vec v, DM dm)
   if (da) {
     PetscCall(DMDAGetDof(dm, &dof));
     PetscCall(HJGridGetCuts(dm, cut));
-    fits = n == dof * cut[0].n * cut[1].n * cut[2].n;
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)v)));
-    da = (PetscBool)fits;
+    da = (PetscBool)(n == dof * cut[0].n * cut[1].n * cut[2].n);
+    PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)v), &da));
   }
   PetscCall(VecGetArrayWrite(v, &a));
   if (da) PetscCall(HJFillStart_DA(dm, a));

@@ -22,6 +22,7 @@
 #include "stencil/hjstencil.h"
 #include "schedule/hjschedule.h"
 #include "plan/hjplan.h"
+#include "core/hjagree.h"
 #include "halo/hjhalo.h"
 #include "hjghosts.h"
 #include "host/hjhost.h"
@@ -47,6 +48,10 @@ PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
+/* The coefficients of a matrix that has some which can be read in place: in the memory that is wanted, or where it lives. Valid until it
+   changes */
+PETSC_INTERN PetscErrorCode HJCoefficientsIn(Mat, PetscMemType wanted, const HJCoefficients **);
+PETSC_INTERN PetscErrorCode HJCoefficientsHome(Mat, const HJArrayOps **, const HJCoefficients **);
 
 /* Registered by whoever registers the package */
 PETSC_INTERN PetscLogEvent PCHJacobi_Halo;

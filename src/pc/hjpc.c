@@ -219,6 +219,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
                                      st->dof, st->ninverse, st->nentries - st->ninverse));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
                                    op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
+  if (hj->inner) PetscCall(HJInnerView(hj->inner, viewer));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->slabs) PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact; symmetric if the matrix is\n"));
   else if (op->overlap < 0) {

@@ -9,6 +9,7 @@
 */
 #pragma once
 
+#include "core/hjagree.h"
 #include "core/hjcore.h"
 #include "core/hjcoefficients.h"
 #include "core/hjmeasure.h"
