@@ -272,9 +272,6 @@ PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros)
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
 
-/* Collective. The rows of A as AIJ, of any type that gives rows; diagonal: also diagonal entries that are in none */
-PETSC_INTERN PetscErrorCode HJCopyRows(Mat A, PetscBool diagonal, Mat *M);
-
 #define HJ_ESTIMATE_STEPS 30
 #define HJ_LANCZOS_STEPS  3000
 /*
