@@ -252,7 +252,7 @@ HJ_FIELD_GETTER(PCHJMGGetRankPoints_HJMG, PC_HJMG, PetscInt, rank_points)
 
    Input Parameters:
 +  pc - the preconditioner, ignored if it is not `PCHJMG`
--  n  - points a rank, at least 0. `PETSC_DECIDE` (default): 4096 on a CPU, 150000 on GPUs, in 3D 65536, where messages cost more than work
+-  n  - points a rank, at least 0. `PETSC_DECIDE` (default): 4096 on a CPU, 150000 on GPUs, where messages cost more than work
 
    Options Database Key:
 .  -pc_hjmg_rank_points <n> - points a rank

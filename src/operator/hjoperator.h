@@ -42,8 +42,8 @@
 PETSC_INTERN PetscErrorCode MatHJStencilInitializePackage(void);
 PETSC_INTERN PetscErrorCode PCHJMGInitializePackage(void);
 PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
-/* Collective. An AIJ matrix, or, of several unknowns a point, a BAIJ matrix whose rows are the points of da as a stencil matrix, a new one where *B is NULL, else with new values; src/mat
-   makes it. *B is NULL afterwards, and why says so, where it is no stencil */
+/* Collective. An AIJ matrix, or, of several unknowns a point, a BAIJ matrix whose rows are the points of da as a stencil matrix, a new one
+   where *B is NULL, else with new values; src/mat makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */

@@ -16,7 +16,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode HJPairsOpen(const HJArrayOps *, const HJCoefficients *, HJPairs *);
 /* Whether any entry of a row's component leads to one of a column's, the same on all ranks */
-PETSC_INTERN PetscBool      HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
+PETSC_INTERN PetscBool HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
 /* pairs->one from now on, on the points of a grid */
 PETSC_INTERN PetscErrorCode HJPairsGet(HJPairs *, const HJGrid *, PetscInt row, PetscInt column);
 PETSC_INTERN PetscErrorCode HJPairsClose(HJPairs *);

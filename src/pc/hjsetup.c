@@ -12,6 +12,7 @@ static PetscErrorCode HJDestroyMade(PC pc)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(HJInnerDestroy(&hj->inner));
   PetscCall(HJOperatorDestroy(&hj->op));
   PetscCall(HJOperatorDestroy(&hj->transpose));
   PetscCall(HJOperatorDestroy(&hj->host));
@@ -194,6 +195,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values || place != hj->place) {
+    PetscCall(HJInnerDestroy(&hj->inner));
     PetscCall(HJOperatorDestroy(&hj->transpose));
     PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
     PetscCall(HJOperatorDestroy(&hj->host));
@@ -388,7 +390,11 @@ static PetscErrorCode HJSetUpValues(PC pc)
     PetscCall(HJFailureNoBound(hj->op->stencil->gershgorin, -1, &hj->failure)); /* also where weights ask for none */
   else PetscCall(HJSetUpWeights(pc));
   if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */
-  else if (hj->op) PetscCall(HJOperatorPlanRun(hj->op, &hj->w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &hj->planned));
+  else if (hj->op) {
+    PetscCall(HJOperatorPlanRun(hj->op, &hj->w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &hj->planned));
+    PetscCall(HJInnerDestroy(&hj->inner));
+    PetscCall(HJInnerCreate(pc->pmat, hj->op, &hj->w, &hj->inner));
+  }
   hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(HJFailureReport(pc, pc->erroriffailure, &hj->failure));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,9 +3,13 @@
    Solves with the tridiagonal parts along the lines of a direction. Grids have fewer lines than a GPU has threads, so a line is cut into
    segments: each is eliminated as if nothing came before it, which also says by what a value before it would be multiplied; then all values
    at the cuts are known, and it is eliminated once more with the one before it. Factors lie as the points do.
+
+   A thread has a segment. It keeps the right-hand side in registers, x and the factors in shared memory, so that all that it needs is under
+   way at once and is read once. Lines that are too long for a block's registers are read several times.
 */
 #include "cuda/kernels/hjkernel.h"
 #include "core/hjcoefficients.h"
+#include "cuda/device/hjcopy.cuh"
 #include "cuda/device/hjscratch.h"
 #include "hjlines_cuda.h"
 
@@ -53,8 +57,8 @@ template <bool UP> static __device__ PetscScalar HJLinesEnter(const PetscScalar 
 
 /* Threads side by side have segments of one line in x, else lines whose points lie side by side */
 static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
-  HJLinesSolve_Kernel(const __grid_constant__ HJDLines p, PetscScalar w, const PetscScalar *__restrict__ c,
-                      const PetscScalar *__restrict__ m, PetscScalar *__restrict__ r, PetscScalar *__restrict__ x)
+  HJLinesSolveLong_Kernel(const __grid_constant__ HJDLines p, PetscScalar w, const PetscScalar *__restrict__ c,
+                          const PetscScalar *__restrict__ m, PetscScalar *__restrict__ r, PetscScalar *__restrict__ x)
 {
   __shared__ PetscScalar s_left[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE], s_value[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE];
   const int              seg  = p.d ? (int)threadIdx.x / HJ_LINES_BESIDE : (int)threadIdx.x % HJ_LINES_SEGMENTS;
@@ -103,18 +107,170 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   }
 }
 
+/* A block: groups of threads that have the same lines, beside of them, whose points lie side by side; warps of a group */
+typedef struct {
+  HJDLines l;
+  int      beside, warps, groups;
+} HJDLinesBlock;
+
+/* What segments make of the value that enters them: value + left times it */
+typedef struct {
+  PetscScalar value, left;
+} HJLinesMap;
+
+static __device__ __forceinline__ HJLinesMap HJLinesAfter(HJLinesMap first, HJLinesMap then)
+{
+  return (HJLinesMap){then.value + then.left * first.value, then.left * first.left};
+}
+
+/* The value that enters a thread's segment from those before it, or, UP false, behind it; total: of each warp of the group, [warp][line] */
+template <bool UP>
+static __device__ __forceinline__ PetscScalar HJLinesEnterSegment(const HJDLinesBlock &p, HJLinesMap own, HJLinesMap *total, int warp)
+{
+  const int   lane = (int)threadIdx.x % 32, in = lane % p.beside;
+  HJLinesMap  through = own, before;
+  PetscScalar v       = 0.0;
+
+  for (int o = p.beside; o < 32; o *= 2) {
+    before.value = UP ? __shfl_up_sync(0xffffffffu, through.value, o) : __shfl_down_sync(0xffffffffu, through.value, o);
+    before.left  = UP ? __shfl_up_sync(0xffffffffu, through.left, o) : __shfl_down_sync(0xffffffffu, through.left, o);
+    if (UP ? lane >= o : lane + o < 32) through = HJLinesAfter(before, through);
+  }
+  before.value = UP ? __shfl_up_sync(0xffffffffu, through.value, p.beside) : __shfl_down_sync(0xffffffffu, through.value, p.beside);
+  before.left  = UP ? __shfl_up_sync(0xffffffffu, through.left, p.beside) : __shfl_down_sync(0xffffffffu, through.left, p.beside);
+  if (UP ? lane < p.beside : lane + p.beside >= 32) before = (HJLinesMap){0.0, 1.0};
+  if (p.warps > 1) {
+    if (UP ? lane + p.beside >= 32 : lane < p.beside) total[warp * p.beside + in] = through;
+    __syncthreads();
+    for (int q = UP ? 0 : p.warps - 1; UP ? q < warp : q > warp; q += UP ? 1 : -1)
+      v = total[q * p.beside + in].value + total[q * p.beside + in].left * v;
+  }
+  return before.value + before.left * v;
+}
+
+/* What a thread keeps in shared memory: three arrays of its points, an odd number of values, so that threads do not meet in banks */
+#define HJ_LINES_KEPT(length) (3 * (length) | 1)
+
+/* L: points of a segment */
+template <int L>
+static __global__ void __launch_bounds__(HJ_LINES_THREADS)
+  HJLinesSolve_Kernel(const __grid_constant__ HJDLinesBlock p, PetscScalar w, const PetscScalar *__restrict__ c,
+                      const PetscScalar *__restrict__ m, const PetscScalar *__restrict__ r, PetscScalar *__restrict__ x)
+{
+  extern __shared__ HJLinesMap s_total[]; /* [2][lines of the block], and then c, m, x of each thread's points */
+  const int                    threads = p.warps * 32, group = (int)threadIdx.x / threads, in = (int)threadIdx.x % threads;
+  const long long              line = (blockIdx.x * (long long)p.groups + group) * p.beside + in % p.beside;
+  const int                    lo = in / p.beside * L, n = line < p.l.lines ? p.l.n : 0, totals = p.groups * p.warps * p.beside;
+  PetscScalar                 *s_c = (PetscScalar *)(s_total + 2 * totals) + threadIdx.x * HJ_LINES_KEPT(L);
+  PetscScalar                 *s_m = s_c + L, *s_x = s_m + L;
+  long long                    at = n ? HJDLineBegin(p.l, line) + lo * p.l.step : 0;
+  PetscScalar                  value[L], first = lo && lo < n ? c[at - p.l.step] : HJ_ZERO, v = HJ_ZERO, e = first;
+  HJLinesMap                   own;
+
+#pragma unroll
+  for (int q = 0; q < L; q++, at += p.l.step) {
+    const bool there = lo + q < n;
+
+    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_c + q), c + at, there);
+    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_m + q), m + at, there);
+    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_x + q), x + at, there);
+    value[q] = there ? r[at] : HJ_ZERO;
+  }
+  HJCopyWaitAll();
+  own.left = 1.0;
+#pragma unroll
+  for (int q = 0; q < L; q++) {
+    v        = value[q] - e * v;
+    own.left = -e * own.left;
+    e        = s_c[q];
+  }
+  own.value = v;
+  v         = HJLinesEnterSegment<true>(p, own, s_total + group * p.warps * p.beside, in / 32);
+  e         = first;
+#pragma unroll
+  for (int q = 0; q < L; q++) {
+    v        = value[q] - e * v;
+    value[q] = s_m[q] * v;
+    e        = s_c[q];
+  }
+  own.left = 1.0;
+  v        = 0.0;
+#pragma unroll
+  for (int q = L - 1; q >= 0; q--) {
+    v        = value[q] - s_c[q] * v;
+    own.left = -s_c[q] * own.left;
+  }
+  own.value = v;
+  v         = HJLinesEnterSegment<false>(p, own, s_total + totals + group * p.warps * p.beside, in / 32);
+#pragma unroll
+  for (int q = L - 1; q >= 0; q--) {
+    at -= p.l.step;
+    v = value[q] - s_c[q] * v;
+    if (lo + q < n) x[at] = s_x[q] + w * v;
+  }
+}
+
+/* Lines that lie side by side: as many as a block has threads for, but fewer where blocks would be few. Those in x have a warp or more each,
+   some of which make a block */
+static HJDLinesBlock HJDLinesBlockOf(const HJDLines *l, int length, int nsm)
+{
+  const int     segments = (l->n + length - 1) / length;
+  HJDLinesBlock b        = {*l, HJ_LINES_BESIDE, 0, 1};
+
+  if (l->d == 0) b.beside = 1;
+  while (b.beside > 1 && b.beside * segments > HJ_LINES_ENOUGH) b.beside /= 2;
+  while (b.beside > HJ_LINES_SECTOR && l->lines < (long long)HJ_LINES_BLOCKS * nsm * b.beside) b.beside /= 2;
+  b.warps = (b.beside * segments + 31) / 32;
+  while (b.groups * b.warps * 32 < HJ_LINES_FEWEST && l->lines > (long long)HJ_LINES_BLOCKS * nsm * b.groups * b.beside) b.groups *= 2;
+  return b;
+}
+
+static int HJLinesBlockThreads(const HJDLinesBlock *b)
+{
+  return 32 * b->warps * b->groups;
+}
+
+static size_t HJLinesBytes(const HJDLinesBlock *b, int length)
+{
+  return 2 * sizeof(HJLinesMap) * b->groups * b->warps * b->beside + sizeof(PetscScalar) * HJ_LINES_KEPT(length) * HJLinesBlockThreads(b);
+}
+
+template <int L>
+static PetscErrorCode HJLinesLaunch(const HJDLinesBlock *b, cudaStream_t stream, PetscScalar w, const HJLines *l, PetscScalar *r,
+                                    PetscScalar *x)
+{
+  const long long lines = (long long)b->beside * b->groups, blocks = (b->l.lines + lines - 1) / lines;
+  const size_t    bytes = HJLinesBytes(b, L);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(HJLinesSolve_Kernel<L>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  HJLinesSolve_Kernel<L><<<(unsigned)blocks, HJLinesBlockThreads(b), bytes, stream>>>(*b, w, l->c, l->m, r, x);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points of a segment, by those of a line: in short lines few, as all wait for the slowest */
 PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x)
 {
   const HJDLines  p      = HJDLinesOf(l);
   const long long blocks = (p.lines + HJ_LINES_BESIDE - 1) / HJ_LINES_BESIDE;
+  const int       length = p.n <= HJ_LINES_SHORT ? 4 : p.n <= HJ_LINES_MIDDLE ? 12 : 16;
+  HJDevice        device;
+  HJDLinesBlock   b;
   cudaStream_t    stream;
 
   PetscFunctionBegin;
   (void)work;
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
-  HJLinesSolve_Kernel<<<(unsigned)blocks, HJ_LINES_SEGMENTS * HJ_LINES_BESIDE, 0, stream>>>(p, w, l->c, l->m, r, x);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(HJDeviceRead(&device));
+  b = HJDLinesBlockOf(&p, length, device.nsm);
+  if (HJLinesBlockThreads(&b) > HJ_LINES_THREADS || HJLinesBytes(&b, length) > device.smem_block) {
+    HJLinesSolveLong_Kernel<<<(unsigned)blocks, HJ_LINES_SEGMENTS * HJ_LINES_BESIDE, 0, stream>>>(p, w, l->c, l->m, r, x);
+    PetscCallCUDA(cudaGetLastError());
+  } else if (length == 4) PetscCall(HJLinesLaunch<4>(&b, stream, w, l, r, x));
+  else if (length == 12) PetscCall(HJLinesLaunch<12>(&b, stream, w, l, r, x));
+  else PetscCall(HJLinesLaunch<16>(&b, stream, w, l, r, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
