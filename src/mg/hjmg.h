@@ -543,10 +543,10 @@ PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
 #define HJ_MG_SINGLE_PATIENCE 3
 #define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
 #define HJ_MG_SINGLE_STUCK    "the residual did not fall"
-/* Collective. The loop of KSPRICHARDSON with such cycles: the arguments of HJMGSolveRotated(), but that it goes on after cycle *it; -1:
-   it begins */
-PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
-                                            PetscInt *it);
+/* Collective. The loop of KSPRICHARDSON with such cycles: the arguments of HJMGSolveRotated(), but that it goes on after cycle *it. tested:
+   the norm of the iterate that is there was tested already */
+PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool tested,
+                                            const PetscReal *first, PetscInt *it);
 PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGSingleView(const PC_HJMG *, PetscViewer);
 /* hjmggraph.c. The same, by replaying the graph of these vectors where there is one */
