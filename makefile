@@ -71,7 +71,8 @@ all: $(LIB)
 help:
 	@echo 'make            build $(LIB)'
 	@echo 'make demo       build, then solve 2D and 3D Poisson beside PETSc'"'"'s own solvers: a table, and a picture in $(BUILD)/demo.svg'
-	@echo 'make check      build and run all tests; ONLY="name ..." runs some, AGAIN=1 what another build may change'
+	@echo 'make check      build and run all tests; ONLY="name ..." runs some, AGAIN=1 what another build may change,'
+	@echo '                RANKS=8 what runs on 4 ranks on 8'
 	@echo 'make check-long run the cases of these tests that take long, and the others with -fp_trap'
 	@echo 'make bench      measure the CPU, into examples/bench/results; BENCH="..." adds options, see examples/bench/README.md'
 	@echo 'make bench-cpu  measure what the project asks of a CPU beside its peers, in about five minutes'
@@ -187,7 +188,7 @@ PROVE       = prove --timer -j$(CHECK_JOBS) --rules='par=*@1' $(PROVE_FLAGS) --e
 check-build: $(LIB) $(TESTS) $(if $(ONLY),,$(PROGRAMS))
 
 check: check-build
-	@$(RUN_ENV) $(PROVE) $$($(RUN_ENV) AGAIN='$(AGAIN)' sh tests/run.sh --list $(ONLY))
+	@$(RUN_ENV) $(PROVE) $$($(RUN_ENV) AGAIN='$(AGAIN)' RANKS='$(RANKS)' sh tests/run.sh --list $(ONLY))
 
 check-long: $(LIB) $(TESTS)
 	@$(RUN_ENV) LONG=1 $(PROVE) $$($(RUN_ENV) LONG=1 sh tests/run.sh --list $(ONLY))

@@ -108,6 +108,22 @@ static inline PETSC_UNUSED PetscErrorCode ProblemStrips(PetscInt dim, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same where the slowest direction may have fewer points than there are ranks, into which PETSc does not cut it: as many ranks as that
+   goes into share it, and the direction before it is cut too */
+static inline PETSC_UNUSED PetscErrorCode ProblemThinStrips(PetscInt dim, PetscInt points)
+{
+  PetscMPIInt size, planes;
+  char        others[16];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (planes = size; planes > points || size % planes;) planes--;
+  PetscCall(PetscSNPrintf(others, sizeof(others), "%d", size / planes));
+  PetscCall(ProblemStrips(dim, PETSC_TRUE));
+  PetscCall(PetscOptionsSetValue(NULL, dim == 2 ? "-da_processors_x" : "-da_processors_y", others));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Two vectors in turn, 200 times, with nothing between that waits for a GPU: what is read too early is that of the other one. y: of the
    results' layout, overwritten. Whether all results are the first ones, bit by bit

@@ -5,7 +5,8 @@
 # lists those tests alone, on the ranks named there, and runs them with -long (scripts: with the word long), which asks for the long cases
 # only; and, with PETSc's -fp_trap, the short cases of all programs on one rank and two: NAME@RANKS@trap. "nan: 1" leaves out one that is
 # about NaN and infinity. "once: 1" says that what it tests is neither PETSc's nor CUDA's: with AGAIN=1, for a build whose host code was tested
-# with another PETSc, it is left out, and the others run on the fewest and on the most ranks that they name.
+# with another PETSc, it is left out, and the others run on the fewest and on the most ranks that they name. RANKS=8 runs the programs that
+# run on 4 ranks, and no others, on so many: more than most machines have cores, with more time for each.
 # A test that reads the option -backend (all that include hjproblem.h or hjcase.h do, also by another header) runs once more with "-backend cuda" on a machine with a
 # GPU; test_sweep and test_cycle also with the limits of other GPUs (hjdevices.h). Scripts and test_*.py print TAP too.
 # A line of standard output that is not TAP fails the test.
@@ -29,6 +30,9 @@ list_one()
   if [ -n "${AGAIN:-}" ]; then
     if sed -n 1,12p "$file" | grep -q 'once: 1'; then return; fi
     ranks=$(printf '%s\n' $ranks | sed -n '1p;$p' | sort -u)
+  fi
+  if [ -n "${RANKS:-}" ]; then
+    case " $ranks " in *' 4 '*) ranks=$RANKS ;; *) return ;; esac
   fi
   for n in ${ranks:-$default}; do
     echo "${name%.c}@$n"
@@ -109,7 +113,9 @@ run_test()
   *)
     device=${backend#cuda-}
     [ "$device" = "$backend" ] && device= || backend=cuda
-    timeout 300 "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} \
+    limit=300
+    if [ "$ranks" -gt 4 ]; then limit=1800; fi
+    timeout "$limit" "${MPIEXEC:-mpiexec}" -n "$ranks" "${BUILD:-build}/tests/$name" ${LONG:+-long} \
       ${backend:+-backend "$backend" -options_left no} ${device:+-limits "$device"}
     ;;
   esac

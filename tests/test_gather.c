@@ -186,7 +186,7 @@ static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_po
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(ProblemStrips(2, PETSC_TRUE));
+  PetscCall(ProblemThinStrips(2, lines));
   PetscCall(ProblemDM(&p, &da));
   PetscCall(ProblemStrips(2, PETSC_FALSE));
   PetscCall(MatCreateHJStencil(da, &A));
@@ -297,7 +297,7 @@ static PetscErrorCode TestThinAIJ(void)
   PetscInt      its;
 
   PetscFunctionBegin;
-  PetscCall(ProblemStrips(3, PETSC_TRUE));
+  PetscCall(ProblemThinStrips(3, p.n[2]));
   PetscCall(ProblemCreate(&p, &da, &A));
   PetscCall(ProblemStrips(3, PETSC_FALSE));
   PetscCall(CreateSolver(da, A, &ksp, &pc, &b, &x));

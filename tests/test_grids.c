@@ -363,6 +363,59 @@ static PetscErrorCode TestPlaces(PetscInt dim, PetscInt n, PetscInt times, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* its cycles of hjacobi, k = 4, on a case's right-hand side, from 0 or from what it is; of the stencil or through MatMult() */
+static PetscErrorCode CaseSweeps(const Case *c, PetscReal value, PetscInt its, PetscBool guess, PetscBool stencil, Vec *x)
+{
+  DM  da;
+  Mat A;
+  KSP ksp;
+  PC  pc;
+  Vec b;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(c, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, x));
+  PetscCall(CaseVector(c, da, value, b));
+  PetscCall(VecCopy(b, *x));
+  PetscCall(ProblemKSP(NULL, A, KSPRICHARDSON, PCHJACOBI, &ksp, &pc));
+  PetscCall(PCHJacobiSetK(pc, 4));
+  if (!stencil) PetscCall(PCHJacobiSetOperator(pc, PC_HJACOBI_OPERATOR_MATRIX));
+  PetscCall(PCHJacobiSetEigenvalues(pc, 2.0, 0.2));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, its));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  PetscCall(KSPSolve(ksp, b, *x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* hjacobi's cycles leave known rows out where they can, and are the same: beside those through products with the whole matrix */
+static PetscErrorCode TestSweeps(PetscInt dim, PetscInt n)
+{
+  PetscFunctionBegin;
+  for (Rows rows = DROPPED; rows <= KEPT; rows++) {
+    for (int way = 0; way < 8; way++) {
+      const Case c = {dim, n, PETSC_FALSE, rows, 3, 0, PETSC_FALSE};
+      Vec        x[2];
+      PetscReal  norm, error;
+
+      for (int s = 0; s < 2; s++) PetscCall(CaseSweeps(&c, way & 1 ? 5 : 0, way & 2 ? 3 : 1, (PetscBool)(way & 4), (PetscBool)s, &x[s]));
+      PetscCall(VecNorm(x[0], NORM_INFINITY, &norm));
+      PetscCall(VecAXPY(x[0], -1.0, x[1]));
+      PetscCall(VecNorm(x[0], NORM_INFINITY, &error));
+      PetscCall(HJTestOK((PetscBool)(error <= 1e-12 * norm), "%s, %d cycles of hjacobi%s, %d on the boundary: differ by %.1e of %.1e",
+                         CaseName(&c), way & 2 ? 3 : 1, way & 4 ? " from a guess" : "", way & 1 ? 5 : 0, (double)error, (double)norm));
+      for (int s = 0; s < 2; s++) PetscCall(VecDestroy(&x[s]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values that have boundary rows, and others that have none, on one grid: each is solved, twice, as by a new PC */
 static PetscErrorCode TestTurned(void)
 {
@@ -431,6 +484,10 @@ int main(int argc, char **argv)
   PetscCall(TestValues(2, 63));
   PetscCall(TestValues(3, 15));
   PetscCall(TestTurned());
+  PetscCall(TestSweeps(2, 47));
+  PetscCall(TestSweeps(3, 14));
+  if (cuda) PetscCall(TestSweeps(2, 600));
+  if (cuda) PetscCall(TestSweeps(3, 71));
   if (size == 1) {
     PetscCall(TestPlaces(2, 63, 0, PETSC_FALSE, (PetscBool)!cuda));
     PetscCall(TestPlaces(2, 62, 0, PETSC_TRUE, (PetscBool)!cuda));

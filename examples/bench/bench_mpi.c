@@ -3,7 +3,8 @@ static char
   help[] = "Scaling over ranks (a GPU each): the smoother and CG + multigrid, for each halo transport; all rank counts in one run.\n\
   -ranks <1,2,4,...>    rank counts; the others wait\n\
   -cases <weak2d,weak3d,strong2d,strong3d,mg2d,mg3d,mgstrong2d,mgstrong3d,\n\
-          hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d>\n\
+          hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d,\n\
+          hjmgvariable2d,hjmgvariable3d,hjmgvariablestrong2d,hjmgvariablestrong3d>\n\
   -w2 <8193> -w3 <385>  points in each direction on one rank; more ranks: as many a rank\n\
   -s2 <16385> -s3 <513> points in each direction, any number of ranks\n\
   -m2 <4097> -m3 <257>  multigrid (2^m + 1): mg and hjmg as -w2 and -w3, mgstrong and hjmgstrong as -s2 and -s3\n\
@@ -32,9 +33,10 @@ static char
 #include "operator/hjoperator.h"
 #include <petscdevice.h>
 
-#define NCASES 12
-static const char *const cases[NCASES] = {"weak2d",     "weak3d",     "strong2d", "strong3d", "mg2d",         "mg3d",
-                                          "mgstrong2d", "mgstrong3d", "hjmg2d",   "hjmg3d",   "hjmgstrong2d", "hjmgstrong3d"};
+#define NCASES 16
+static const char *const cases[NCASES] =
+  {"weak2d", "weak3d", "strong2d",     "strong3d",     "mg2d",           "mg3d",           "mgstrong2d",           "mgstrong3d",
+   "hjmg2d", "hjmg3d", "hjmgstrong2d", "hjmgstrong3d", "hjmgvariable2d", "hjmgvariable3d", "hjmgvariablestrong2d", "hjmgvariablestrong3d"};
 
 /* The order of Bench.exchanges */
 enum { PETSCSF, NCCL, IPC, NEXCHANGES };
@@ -611,11 +613,11 @@ static PetscErrorCode TimeHJMG(const Bench *b, Mat A, KSPType type, Vec rhs, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCHJMG as the solver and under CG, on one row for all points. one: seconds of either on one rank */
-static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscReal one[2])
+/* PCHJMG as the solver and under CG, on one row for all points, or variable coefficients in arrays. one: seconds of either on one rank */
+static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscBool variable, PetscReal one[2])
 {
   const KSPType types[2] = {KSPRICHARDSON, KSPCG};
-  Problem       p        = {.dim = dim};
+  Problem       p        = {.dim = dim, .variable = variable};
   Row           row      = {.name = name, .unit = "its", .hidden = -1};
   DM            da;
   Mat           A;
@@ -630,7 +632,7 @@ static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscB
   PetscCall(CreateDM(b, dim, row.n, &da));
   PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(FillingFill(&p, FILLING_ROW, da, A, NULL));
+  PetscCall(FillingFill(&p, variable ? FILLING_ARRAYS : FILLING_ROW, da, A, NULL));
   PetscCall(ProblemCreateRHS(&p, da, &rhs));
   PetscCall(VecDuplicate(rhs, &x));
   PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */
@@ -682,16 +684,17 @@ static PetscErrorCode FindTransports(Bench *b)
 
 static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
 {
-  const size_t   len = strlen(name);
-  const PetscInt dim = name[len - 2] - '0';
-  PetscBool      go  = PETSC_FALSE;
+  const size_t    len  = strlen(name);
+  const PetscInt  dim  = name[len - 2] - '0';
+  const PetscBool weak = (PetscBool)!strstr(name, "strong");
+  PetscBool       go   = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(OutputHasTime(b->comm, &b->out, name, &go));
   if (!go) PetscFunctionReturn(PETSC_SUCCESS);
-  if (name[0] == 'h') PetscCall(BenchHJMG(b, name, dim, (PetscBool)(name[4] != 's'), one));
-  else if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, (PetscBool)(name[2] != 's'), one));
-  else PetscCall(BenchSmoother(b, name, dim, (PetscBool)(name[0] == 'w'), one));
+  if (name[0] == 'h') PetscCall(BenchHJMG(b, name, dim, weak, (PetscBool)(strstr(name, "variable") != NULL), one));
+  else if (name[0] == 'm') PetscCall(BenchMultigrid(b, name, dim, weak, one));
+  else PetscCall(BenchSmoother(b, name, dim, weak, one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

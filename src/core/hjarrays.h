@@ -107,7 +107,7 @@ typedef struct {
   /* Of a dictionary over n points: the row of the one in the middle, and how many outermost layers, 1 at least, hold all that have another
      one. NULL: the backend has no such thing */
   PetscErrorCode (*layers)(const HJCoefficients *, const PetscInt n[3], PetscInt *layers, PetscInt *row);
-  /* Several unknowns a point: 0 for the unknowns of points whose rows have nothing of other points, else 1; whether there are such points */
+  /* Several unknowns a point: 0 for the unknowns of points whose rows have nothing of other points, else 1; whether there are such */
   PetscErrorCode (*known)(const HJCoefficients *, PetscScalar *mask, PetscBool *any);
   /* to[which[i]] = p factor[i] from[which[i]] + q base[which[i]], no place twice; from and base are not read where p or q is 0 */
   PetscErrorCode (*mix_at)(PetscCount, const PetscCount *which, PetscScalar p, const PetscScalar *factor, const PetscScalar *from,

@@ -21,9 +21,11 @@ static inline HJ_HOST_DEVICE PetscBool HJKrylovTurns(PetscScalar now, PetscScala
 struct _n_HJKrylovOps {
   /* z z and z r */
   PetscErrorCode (*sums)(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *);
-  /* p = z + beta p, or z where this is the first direction and p is not read; then the product, whose x is p, and whose y may be z and need
-     not be written where update() does not read it. The product is of all points, without b */
-  PetscErrorCode (*direction)(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z, PetscScalar *p);
+  /* p = z + beta before, or z where this is the first direction and before is not read; then the product, whose x is p, and whose y may be
+     z and need not be written where update() does not read it. It is of all points, without b. apart: before is not p; else it is */
+  PetscErrorCode (*direction)(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z, const PetscScalar *before,
+                              PetscScalar *p);
+  PetscBool apart;
   /* x += alpha p, r -= alpha A p, for the product of direction(), and r r */
   PetscErrorCode (*update)(const HJProduct *, HJKrylovSums *, PetscScalar *x, PetscScalar *r);
   /*

@@ -127,8 +127,9 @@ struct _n_HJTransferProduct {
 };
 
 /*
-   Of several unknowns a point, all arrays with so many numbers a point. mask: 0 at fine points that are to have no part in the interpolation,
-   shares: P^T mask. keep is that mask, but 1 where a coarse point would have no part in anything: at the fine one that has its value
+   Of several unknowns a point, all arrays with so many numbers a point. mask: 0 at fine points that are to have no part in the
+   interpolation, shares: P^T mask. keep is that mask, but 1 where a coarse point would have no part in anything: at the fine one that has
+   its value
 */
 struct _n_HJTransferKeep {
   const HJTransfer  *transfer;
@@ -139,10 +140,10 @@ struct _n_HJTransferKeep {
 /* Whether an unknown of a fine point of this rank is kept. A coarse point is on the rank that has the fine point which it lies on */
 static inline HJ_HOST_DEVICE PetscBool HJTransferKeeps(const HJTransferKeep *k, const PetscInt fine[3], PetscInt l, PetscScalar mask)
 {
-  const HJTransfer *t       = k->transfer;
-  const PetscInt   *n       = t->coarse.owned.hi;
-  PetscInt          c[3]    = {0, 0, 0}, parents = 1;
-  PetscReal         w       = 1.0;
+  const HJTransfer *t    = k->transfer;
+  const PetscInt   *n    = t->coarse.owned.hi;
+  PetscInt          c[3] = {0, 0, 0}, parents = 1;
+  PetscReal         w = 1.0;
 
   if (mask != 0.0) return PETSC_TRUE;
   for (int d = 0; d < 3; d++) {

@@ -156,24 +156,22 @@ static PetscErrorCode HJHaloSendRuns(HJHalo halo, PetscBool *few_runs)
 static PetscErrorCode HJHaloFindRuns(HJHalo halo)
 {
   PetscBool few_runs[2];
-  int       all;
 
   PetscFunctionBegin;
   PetscCall(HJHaloReceiveRuns(halo, &few_runs[0]));
   PetscCall(HJHaloSendRuns(halo, &few_runs[1]));
-  all = few_runs[0] && few_runs[1];
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, halo->comm));
-  halo->direct = (PetscBool)all;
+  halo->direct = (PetscBool)(few_runs[0] && few_runs[1]);
+  PetscCall(HJOnAllRanks(halo->comm, &halo->direct));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All ranks raise the error that one of them sees: the others would wait for it */
 static PetscErrorCode HJHaloCheckSize(MPI_Comm comm, PetscCount size)
 {
-  PetscMPIInt large = size > PETSC_INT_MAX;
+  PetscBool large = (PetscBool)(size > PETSC_INT_MAX);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &large, 1, MPI_INT, MPI_MAX, comm));
+  PetscCall(HJOnAnyRank(comm, &large));
   PetscCheck(!large, comm, PETSC_ERR_ARG_OUTOFRANGE,
              "Halo buffer of more than %" PetscInt_FMT " numbers on a rank: use more ranks or a PETSc with 64-bit indices",
              (PetscInt)PETSC_INT_MAX);

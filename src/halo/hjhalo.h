@@ -6,6 +6,7 @@
 */
 #pragma once
 
+#include "core/hjagree.h"
 #include "core/hjtransport.h"
 
 /*

@@ -9,7 +9,8 @@
 #define HJ_KRYLOV_PART 2048 /* points whose vectors fit into the first cache */
 
 /* Lines lie one behind another, so that some of them are one vector */
-static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
+                                      const PetscScalar *before, PetscScalar *p)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const HJShell       *s       = product->shell;

@@ -31,10 +31,10 @@ typedef struct {
   HJProducts           *products;
   const HJCoefficients *a;
   const HJKrylovOps    *ops;
-  PetscScalar          *ghost; /* of p */
-  Vec                   x, r, z, p;
-  HJKrylovSums          sums, *there;   /* of all ranks; where passes have them, which are these on the host */
-  PetscBool             preconditioned; /* z is B r, and so are its sums */
+  PetscScalar          *ghost;              /* of p */
+  Vec                   x, r, z, p, before; /* the direction before p: p, or, where passes want it so, another vector */
+  HJKrylovSums          sums, *there;       /* of all ranks; where passes have them, which are these on the host */
+  PetscBool             preconditioned;     /* z is B r, and so are its sums */
   PetscReal             objective;
 } HJCG;
 
@@ -74,7 +74,7 @@ static PetscErrorCode HJCGFindProducts(HJCG *cg)
 static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char **why)
 {
   PetscFunctionBegin;
-  *cg  = (HJCG){.ksp = ksp, .x = ksp->vec_sol, .r = ksp->work[0], .z = ksp->work[1], .p = ksp->work[2]};
+  *cg  = (HJCG){.ksp = ksp, .x = ksp->vec_sol, .r = ksp->work[0], .z = ksp->work[1], .p = ksp->work[2], .before = ksp->work[2]};
   *why = NULL;
   PetscCall(HJKSPFindReason(ksp, why));
   if (ksp->ops->solve != KSPSolve_HJCG) *why = "a single reduction";
@@ -84,6 +84,7 @@ static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char
   if (*why) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJCGFindMatrix(ksp, &cg->A));
   if (cg->A) PetscCall(HJCGFindProducts(cg));
+  if (cg->ops && cg->ops->apart) cg->before = ksp->work[3];
   if (!cg->A) *why = "no stencil has the products of the matrix";
   else if (!cg->ops) *why = "vectors lie where there are no passes for them";
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -229,8 +230,12 @@ static PetscErrorCode HJCGDiverge(HJCG *cg, KSPConvergedReason reason)
 /* p = z + beta p, and A p, which may be in z afterwards */
 static PetscErrorCode HJCGDirection(HJCG *cg, PetscBool first)
 {
+  const Vec before = cg->before;
+
   PetscFunctionBegin;
-  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first, cg->there, cg->z, cg->p));
+  cg->before = cg->p;
+  cg->p      = before;
+  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first, cg->there, cg->z, cg->before, cg->p));
   if (!cg->ops->fetch) PetscCall(HJCGSum(cg, 1, &cg->sums.pw));
   cg->preconditioned = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,6 +336,22 @@ static PetscErrorCode KSPSolve_HJCG(KSP ksp)
   if (cg.ops->end) PetscCall(cg.ops->end(&cg.there));
   PetscCall(PetscFree(cg.ghost));
   hj->objective = cg.objective;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Passes of a device that want one more vector are those of one rank */
+static PetscErrorCode KSPSetUp_HJCG(KSP ksp)
+{
+  HJKSP      *hj;
+  PetscBool   host;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(HJKSPGet(ksp, &hj));
+  PetscCall((*hj->base.setup)(ksp));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, ""));
+  if (!host && size == 1 && ksp->nwork < 4) PetscCall(KSPSetWorkVecs(ksp, 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,6 +456,7 @@ PetscErrorCode KSPCreate_HJCG(KSP ksp)
   if (hj->get_objective) PetscCall(PetscObjectComposeFunction(o, HJ_GET_OBJECTIVE, KSPCGGetObjFcn_HJCG));
   if (hj->use_single_reduction) PetscCall(PetscObjectComposeFunction(o, HJ_SINGLE_REDUCTION, KSPCGUseSingleReduction_HJCG));
   ksp->ops->solve = KSPSolve_HJCG;
+  ksp->ops->setup = KSPSetUp_HJCG;
   ksp->ops->view  = KSPView_HJCG;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

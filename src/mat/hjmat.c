@@ -60,12 +60,11 @@ static PetscErrorCode HJMatCheckDM(Mat A, DM da)
 /* PETSc binds a rank's vectors to the CPU where they are short: then the matrix stays there on all ranks. Collective */
 static PetscErrorCode HJMatSetHostOnly(Mat A)
 {
-  Mat_HJStencil *hj   = (Mat_HJStencil *)A->data;
-  int            mine = HJBoxSize(&hj->grid.owned) < hj->da->bind_below;
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  hj->host_only = (PetscBool)mine;
+  hj->host_only = (PetscBool)(HJBoxSize(&hj->grid.owned) < hj->da->bind_below);
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &hj->host_only));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,10 +329,10 @@ M*/
 static PetscErrorCode MatCreate_HJStencil(Mat A)
 {
   Mat_HJStencil *hj;
-  PetscMPIInt    differ = A->rmap->n != A->cmap->n || A->rmap->N != A->cmap->N;
+  PetscBool      differ = (PetscBool)(A->rmap->n != A->cmap->n || A->rmap->N != A->cmap->N);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &differ));
   if (differ) { /* an interpolation of PCGAMG's, for instance */
     PetscCall(PetscInfo(A, "A rectangular matrix is of type aij, not " MATHJSTENCIL "\n"));
     PetscCall(MatSetType(A, MATAIJ));

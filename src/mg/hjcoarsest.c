@@ -181,14 +181,12 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots,
   HJMGLevel            *level = &mg->level[mg->nlevels - 1];
   const HJBackendOps   *ops   = level->op->ops;
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   PetscScalar          *a, shift;
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
   if (!mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, ops->mtype, &c));
+  PetscCall(HJCoefficientsIn(level->A, ops->mtype, &c));
   PetscCall(ops->multigrid->fill_dense(&level->op->grid, c, (PetscBool)(mg->constants != NULL), mg->inverse, &shift));
   PetscCall(HJMGInvert(mg, n, pivots, made));
   if (!*made || !mg->constants || shift == 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* of a matrix without a diagonal there is no P / s */

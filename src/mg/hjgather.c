@@ -8,11 +8,11 @@
 /*
    A level costs each rank about five messages in a cycle, before and after its sweeps and transfers. On a CPU they take some 20
    microseconds, in which a core does all that a cycle does with 1000 points; then twice the ranks would save half of what 4096 points
-   cost. Between H200s they take some 30 microseconds: in 2D as long as the sweeps over 150,000 points, in 3D, where a point costs more, as
-   those over 65536; 300,000 were 1% slower in 2D and 4% in 3D.
+   cost. Between GPUs they take some 30 microseconds, as long as the sweeps over 150,000 points; 300,000 were 1% slower in 2D (H200). In 3D
+   a grid of 65^3 on two H100s takes 4% of a cycle from 257^3 more than on one, and 65 x 65 x 129 2% of one from 257 x 257 x 513 less.
 */
-#define HJ_MG_RANK_POINTS_HOST 4096
-static const PetscReal hj_rank_points_device[4] = {0, 150000, 150000, 65536}; /* by dimension */
+#define HJ_MG_RANK_POINTS_HOST   4096
+#define HJ_MG_RANK_POINTS_DEVICE 150000
 
 struct _n_HJMGGather {
   PetscInt            nranks[3], levels; /* of the PC on fewer ranks; known on all */
@@ -52,7 +52,7 @@ PetscErrorCode HJMGGatherChoose(const PC_HJMG *mg, PetscBool coarsest, PetscInt 
   const HJGrid    *grid   = &last->op->grid;
   const PetscReal  least  = mg->rank_points != PETSC_DECIDE          ? (PetscReal)mg->rank_points
                             : PetscMemTypeHost(last->op->ops->mtype) ? HJ_MG_RANK_POINTS_HOST
-                                                                     : hj_rank_points_device[grid->dim];
+                                                                     : HJ_MG_RANK_POINTS_DEVICE;
   const PetscReal  points = (PetscReal)grid->N[0] * grid->N[1] * grid->N[2];
   PetscInt         size;
 
@@ -208,16 +208,11 @@ static PetscErrorCode HJMGGatherCreateMat(HJMGGather g)
 /* The level's coefficients in the memory where it lies, if these are arrays, else on the host */
 static PetscErrorCode HJMGGatherGetCoefficients(Mat A, const HJCoefficients **a)
 {
-  HJGetCoefficients get;
-  HJGetMemType      where;
-  PetscMemType      mtype;
+  const HJArrayOps *ops;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*where)(A, &mtype));
-  PetscCall((*get)(A, mtype, a));
-  if ((*a)->storage != HJ_COEFFICIENTS_ARRAYS && !PetscMemTypeHost(mtype)) PetscCall((*get)(A, PETSC_MEMTYPE_HOST, a));
+  PetscCall(HJCoefficientsHome(A, &ops, a));
+  if ((*a)->storage != HJ_COEFFICIENTS_ARRAYS && ops != &HJArraysHost) PetscCall(HJCoefficientsIn(A, PETSC_MEMTYPE_HOST, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -66,14 +66,12 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
   const HJGrid         *grid = &level->op->grid;
   const HJBackendOps   *ops  = level->op->ops;
   const HJCoefficients *a;
-  HJGetCoefficients     get;
 
   PetscFunctionBegin;
   level->skew = -1;
   if (level->op->measured.is) PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)level->da), grid, &level->op->measured.of, c));
   else {
-    PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-    PetscCall((*get)(level->A, ops->mtype, &a));
+    PetscCall(HJCoefficientsIn(level->A, ops->mtype, &a));
     PetscCall(HJCoarsenMeasure(PetscObjectComm((PetscObject)level->da), ops, grid, a, c));
   }
   if (c->split >= 0) PetscCall(HJMGLinesSplit(mg, level, c));

@@ -115,7 +115,6 @@ static PetscErrorCode HJMGLinesMake(const PC_HJMG *mg, HJMGLevel *level, PetscIn
 {
   const HJBackendOps   *ops = level->op->ops;
   const HJCoefficients *a;
-  HJGetCoefficients     get;
   HJMGLines             l;
   PetscInt              longest = 0;
 
@@ -123,8 +122,7 @@ static PetscErrorCode HJMGLinesMake(const PC_HJMG *mg, HJMGLevel *level, PetscIn
   PetscCall(PetscNew(&l));
   level->lines = l;
   l->ops       = ops;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, ops->mtype, &a));
+  PetscCall(HJCoefficientsIn(level->A, ops->mtype, &a));
   for (; l->n < n; l->n++) {
     PetscReal *bound = &l->bound[l->n];
     HJWeights *w     = &l->w[l->n];

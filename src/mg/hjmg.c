@@ -162,10 +162,10 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4, and with convection no more than are
    safe), and the coarsest grid is factored, with a larger diagonal where it is singular but for rounding. Set-up tries two cycles, but
    with `MAT_SPD`: where they grow, as with much convection, there is the finest grid alone, which is factored, if it has at most 20,000
-   unknowns. Where such a matrix of up to 8 unknowns a point lies on a GPU the cycle is done there, and set-up on the CPU. The prefix of
-   these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and of the coarsest grid apply as
-   well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an error: use `PCFIELDSPLIT` with one `PCHJMG`
-   a field.
+   unknowns. Where such a matrix of up to 8 unknowns a point lies on a GPU the cycle is done there, and set-up too; of AIJ matrices rows are
+   read on the CPU. The prefix of these parts is that of the preconditioner followed by `pc_hjmg_`; of the options above those of levels and
+   of the coarsest grid apply as well. A row that is coupled to other points and has no diagonal, as in a saddle point, is an error: use
+   `PCFIELDSPLIT` with one `PCHJMG` a field.
 
    `PCApply()` is one V-cycle. Coarse points are the even ones, counted from 0, or on the CPU the odd ones where a direction has an even
    number of points and its first point is nearer to a wall than its last one, or there is more land. A direction may have any number of
@@ -200,8 +200,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    direction is not coarsened.
 
    Where all rows of the outermost layers of the grid are a diagonal alone, of any value, as those of Dirichlet points are, their unknowns
-   are `b / d`, and on the CPU the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then
-   a copy. Elsewhere, and on a GPU, rows that are a diagonal alone should have one of about the size of the other rows', or their columns
+   are `b / d`, and the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then a copy of
+   the matrix. On one rank cycles run on the points inside of the vectors themselves, on a GPU where these have one row; else on copies of
+   them. Elsewhere rows that are a diagonal alone should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
    factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
    more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes

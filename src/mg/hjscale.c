@@ -429,12 +429,11 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
    scale. exact: that makes the matrix symmetric but for rounding */
 static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale, PetscBool *exact)
 {
-  HJMGPairs         m = {.grid = &level->op->grid};
-  HJGetCoefficients get;
-  Mat               At;
-  Vec               sum, count, work;
-  PetscReal         largest;
-  PetscBool         fits = PETSC_FALSE;
+  HJMGPairs m = {.grid = &level->op->grid};
+  Mat       At;
+  Vec       sum, count, work;
+  PetscReal largest;
+  PetscBool fits = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatDuplicate(level->A, MAT_DO_NOT_COPY_VALUES, &m.link));
@@ -443,9 +442,8 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale, PetscBoo
   PetscCall(VecDuplicate(*scale, &sum));
   PetscCall(VecDuplicate(*scale, &count));
   PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &At));
-  PetscCall(PetscObjectQueryFunction((PetscObject)At, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(At, PETSC_MEMTYPE_HOST, &m.at));
-  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &m.a));
+  PetscCall(HJCoefficientsIn(At, PETSC_MEMTYPE_HOST, &m.at));
+  PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &m.a));
   PetscCall(VecSet(sum, 0.0));
   PetscCall(HJMGPairSlots(&m, sum, count, NULL));
   PetscCall(HJMGGuessScale(level->A, m.link, sum, count, work, *scale));

@@ -145,7 +145,6 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
   const PetscReal       drops[]   = {HJMGRounding(mg), HJ_MG_VOID};
   const PetscBool       symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   PetscScalar          *a, *inverse, shift;
   PetscInt              rank = 0;
   PetscBool             made = PETSC_FALSE, same_sign = PETSC_FALSE;
@@ -153,8 +152,7 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
   PetscFunctionBegin;
   *good = PETSC_FALSE;
   PetscCall(PetscMalloc2(size, &a, size, &inverse));
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
+  PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJBackendHost.multigrid->fill_dense(&level->op->grid, c, PETSC_FALSE, a, &shift));
   for (int i = 0; i < (symmetric ? 2 : 1) && !same_sign; i++) {
     PetscCall(PetscArraycpy(inverse, a, size));

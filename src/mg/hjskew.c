@@ -32,7 +32,6 @@ PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
 {
   HJOperator           *op = level->op, *other = NULL;
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   Mat                   B;
   Vec                   root;
   PetscReal             bound;
@@ -41,8 +40,7 @@ PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
   PetscFunctionBegin;
   PetscCall(HJBoundSkew(op, &level->skew_rows));
   level->skew = level->skew_rows;
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, op->ops->mtype, &c));
+  PetscCall(HJCoefficientsIn(level->A, op->ops->mtype, &c));
   if (level->skew <= HJ_MG_SKEW_SMALL || c->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGRootOfDiagonal(level->A, &root));
   PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &B));

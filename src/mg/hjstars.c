@@ -61,7 +61,7 @@ static PetscBool HJMGIsFramed(const HJCoefficients *c, const HJGrid *g, const Pe
 
 /* The same on all ranks, of dictionaries with one balanced row. Points come to the host only where rows may be those of a frame. In 3D,
    where rotated cycles smooth after corrections alone, stars may diverge beside walls that are near. Collective */
-static PetscErrorCode HJMGFindFrame(const HJMGLevel *level, HJGetCoefficients get, const HJCoefficients *c, PetscBool *framed)
+static PetscErrorCode HJMGFindFrame(const HJMGLevel *level, const HJCoefficients *c, PetscBool *framed)
 {
   const HJGrid  *g    = &level->op->grid;
   const MPI_Comm comm = PetscObjectComm((PetscObject)level->da);
@@ -87,7 +87,7 @@ static PetscErrorCode HJMGFindFrame(const HJMGLevel *level, HJGetCoefficients ge
     if (row[s] != -row[5 + s] || row[10] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
     inner[s] = row[s];
   }
-  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
+  PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &c));
   row[10] = HJMGIsFramed(c, g, inner, balanced ? base : -1) ? 0.0 : 1.0;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &row[10], 1, MPIU_REAL, MPIU_MAX, comm));
   *framed = (PetscBool)(row[10] == 0.0);
@@ -98,17 +98,15 @@ static PetscErrorCode HJMGFindFrame(const HJMGLevel *level, HJGetCoefficients ge
 PetscErrorCode HJMGWantsStars(PC_HJMG *mg, PetscBool *wants)
 {
   const HJCoefficients *c;
-  HJGetCoefficients     get;
 
   PetscFunctionBegin;
   *wants = mg->stars;
   if (mg->base) PetscFunctionReturn(PETSC_SUCCESS); /* on fewer ranks: as above */
   *wants = PETSC_FALSE;
   if (mg->galerkin || mg->transfer == PC_HJMG_TRANSFER_OPERATOR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)mg->level[0].A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(mg->level[0].A, mg->level[0].op->ops->mtype, &c));
+  PetscCall(HJCoefficientsIn(mg->level[0].A, mg->level[0].op->ops->mtype, &c));
   if (c->shape != HJ_STAR || c->dim == 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->storage == HJ_COEFFICIENTS_ROW) *wants = HJMGIsBalanced(c, c->rows);
-  else PetscCall(HJMGFindFrame(&mg->level[0], get, c, wants));
+  else PetscCall(HJMGFindFrame(&mg->level[0], c, wants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

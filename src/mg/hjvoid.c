@@ -76,13 +76,11 @@ static PetscErrorCode HJMGLift(const HJMGLevel *fine, const HJMGLevel *coarse, c
   HJCut                 cut[2][3];
   PetscCount            point = 0;
   HJGrid                grid;
-  HJGetCoefficients     get;
   const HJCoefficients *c;
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(coarse->da, &grid));
-  PetscCall(PetscObjectQueryFunction((PetscObject)coarse->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(coarse->A, PETSC_MEMTYPE_HOST, &c));
+  PetscCall(HJCoefficientsIn(coarse->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJGridGetCuts(coarse->da, cut[0]));
   PetscCall(HJGridGetCuts(fine->da, cut[1]));
   for (PetscInt k = 0; k < grid.owned.hi[2]; k++) {

@@ -72,7 +72,6 @@ static void HJMGFindWeak(const HJCoefficients *c, const HJGrid *grid, PetscBool 
 PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscBool zeros, PetscInt *lifted)
 {
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   HJGrid                grid;
   Vec                   diagonal;
   PetscScalar          *d;
@@ -81,8 +80,7 @@ PetscErrorCode HJMGLiftWeak(Mat A, DM da, PetscBool zeros, PetscInt *lifted)
 
   PetscFunctionBegin;
   PetscCall(HJGridCreate(da, &grid));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, PETSC_MEMTYPE_HOST, &c));
+  PetscCall(HJCoefficientsIn(A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(MatCreateVecs(A, NULL, &diagonal));
   for (int zero = 0; zero <= (int)zeros && !few_weak; zero++) {
     PetscCall(MatGetDiagonal(A, diagonal));

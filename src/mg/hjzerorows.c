@@ -59,15 +59,13 @@ PetscErrorCode HJMGLeaveZeroRows(PC pc)
   PC_HJMG              *mg    = (PC_HJMG *)pc->data;
   HJMGLevel            *level = &mg->level[0];
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   HJGrid                grid;
   PetscScalar          *mask;
   PetscInt              count, n;
 
   PetscFunctionBegin;
   if (mg->on_fewer_ranks || pc->mat != pc->pmat || (level->op && !level->op->stencil->zero_diagonals)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)level->A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(level->A, PETSC_MEMTYPE_HOST, &c));
+  PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &c));
   PetscCall(HJGridCreate(level->da, &grid));
   PetscCall(MatCreateVecs(level->A, NULL, &mg->mask));
   PetscCall(VecGetArray(mg->mask, &mask));

@@ -17,6 +17,30 @@ const HJArrayOps *HJArraysIn(PetscMemType mtype)
 #endif
 }
 
+PetscErrorCode HJCoefficientsIn(Mat A, PetscMemType wanted, const HJCoefficients **c)
+{
+  HJGetCoefficients get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Not a matrix whose coefficients can be read");
+  PetscCall((*get)(A, wanted, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJCoefficientsHome(Mat A, const HJArrayOps **ops, const HJCoefficients **c)
+{
+  HJGetMemType where;
+  PetscMemType mtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
+  if (where) PetscCall((*where)(A, &mtype));
+  PetscCall(HJCoefficientsIn(A, mtype, c));
+  *ops = HJArraysIn(mtype);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(HJACOBI_HAVE_CUDA)
 /*
    Host vectors travel to the GPU and back each apply. From this many subiterations on that is less than what the GPU saves, on grids

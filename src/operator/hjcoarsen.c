@@ -4,6 +4,7 @@
    after point relaxation. Coarse points are those of even number, or, as the ends of a direction ask, of odd number.
 */
 #include "hjcoarsen.h"
+#include "hjoperator.h"
 #include "hjpairs.h"
 #include "stencil/hjstencil.h"
 

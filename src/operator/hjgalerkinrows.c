@@ -299,18 +299,17 @@ PetscErrorCode HJGalerkinsFindRows(HJGalerkins *op, const HJCoefficients *fine, 
   const PetscInt    *n = op->transfer.coarse.owned.hi;
   const PetscScalar *ghost;
   HJRowSearch       *s;
-  PetscMPIInt        mine, all;
 
   PetscFunctionBegin;
   PetscCall(HJGalerkinsGetGhosts(op, &HJArraysHost, fine, &ghost));
   PetscCall(HJSearchCreate(op, fine, &s));
   PetscCall(PetscMalloc1(HJBoxSize(&op->transfer.coarse.owned), &out->index));
-  mine = HJSearchNumberGhosts(s, ghost);
-  for (PetscInt k = 0; k < n[2] && mine; k++) {
-    for (PetscInt j = 0; j < n[1] && mine; j++) mine = HJSearchLine(s, j, k, out->index + HJBoxIndex(&op->transfer.coarse.owned, 0, j, k));
+  *rows_fit = HJSearchNumberGhosts(s, ghost);
+  for (PetscInt k = 0; k < n[2] && *rows_fit; k++) {
+    for (PetscInt j = 0; j < n[1] && *rows_fit; j++)
+      *rows_fit = HJSearchLine(s, j, k, out->index + HJBoxIndex(&op->transfer.coarse.owned, 0, j, k));
   }
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, op->comm));
-  *rows_fit = (PetscBool)all;
+  PetscCall(HJOnAllRanks(op->comm, rows_fit));
   if (*rows_fit) PetscCall(HJSearchRows(s, out));
   else PetscCall(PetscFree(out->index));
   PetscCall(HJSearchDestroy(&s));

@@ -156,7 +156,7 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   HJGrid             grid;
   HJStencil         *st;
   char               complaint[256];
-  PetscMPIInt        refused;
+  PetscBool          refused;
   const HJRowReader *reader;
   HJMeasured         measured = {.is = PETSC_FALSE};
   PetscInt           pad;
@@ -180,8 +180,8 @@ static PetscErrorCode HJOperatorMake(Mat A, DM da, PetscInt overlap, const Petsc
   (*op)->measures = measures;
   if (overlap < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ops->check_tile((*op)->backend, tile, complaint, sizeof(complaint)));
-  refused = complaint[0] != 0;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, comm)); /* ranks may have different devices */
+  refused = (PetscBool)(complaint[0] != 0);
+  PetscCall(HJOnAnyRank(comm, &refused)); /* ranks may have different devices */
   PetscCheck(!refused, comm, PETSC_ERR_ARG_OUTOFRANGE, "-pc_hjacobi_tile: %s", complaint[0] ? complaint : "too large on another rank");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,13 +223,13 @@ static PetscErrorCode HJFramesDestroy(HJOperator *op)
 static PetscErrorCode HJOperatorRenewLimits(HJOperator *op)
 {
   const HJLimits old = op->limits;
-  PetscMPIInt    changed;
+  PetscBool      changed;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorGetLimits(op));
-  changed = old.ghosts != op->limits.ghosts || old.wraps != op->limits.wraps;
-  for (int d = 0; d < 3; d++) changed = changed || old.slab[d] != op->limits.slab[d];
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)op->da)));
+  changed = (PetscBool)(old.ghosts != op->limits.ghosts || old.wraps != op->limits.wraps);
+  for (int d = 0; d < 3; d++) changed = (PetscBool)(changed || old.slab[d] != op->limits.slab[d]);
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)op->da), &changed));
   if (changed) PetscCall(HJFramesDestroy(op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,22 +5,6 @@
 #include "hjpairs.h"
 #include "hjoperator.h"
 
-PetscErrorCode HJCoefficientsHome(Mat A, const HJArrayOps **ops, const HJCoefficients **c)
-{
-  HJGetMemType      where;
-  HJGetCoefficients get;
-  PetscMemType      mtype;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_MEMTYPE, &where));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCheck(where && get, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Not a matrix whose coefficients can be read");
-  PetscCall((*where)(A, &mtype));
-  PetscCall((*get)(A, mtype, c));
-  *ops = HJArraysIn(mtype);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJPairsOpen(const HJArrayOps *ops, const HJCoefficients *a, HJPairs *pairs)
 {
   HJCoefficients *one = &pairs->one;
@@ -58,7 +42,8 @@ PetscErrorCode HJPairsGet(HJPairs *pairs, const HJGrid *grid, PetscInt row, Pets
     HJBox          keep;
 
     if (slot < 0) PetscCall(pairs->ops->zero(to, a->npoints * sizeof(*to)));
-    else if (a->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
+    else if (a->storage == HJ_COEFFICIENTS_ARRAYS)
+      PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
     else {
       keep = HJCoefficientsInside(a, slot, grid);
       PetscCall(pairs->ops->slot(a, slot, grid->owned.hi, &keep, to));

@@ -14,12 +14,9 @@ typedef struct {
   HJCoefficients        one; /* arrays of the pair that was got last */
 } HJPairs;
 
-/* Of a stencil matrix, where it lives */
-PETSC_INTERN PetscErrorCode HJCoefficientsHome(Mat, const HJArrayOps **, const HJCoefficients **);
-
 PETSC_INTERN PetscErrorCode HJPairsOpen(const HJArrayOps *, const HJCoefficients *, HJPairs *);
 /* Whether any entry of a row's component leads to one of a column's, the same on all ranks */
-PETSC_INTERN PetscBool      HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
+PETSC_INTERN PetscBool HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
 /* pairs->one from now on, on the points of a grid */
 PETSC_INTERN PetscErrorCode HJPairsGet(HJPairs *, const HJGrid *, PetscInt row, PetscInt column);
 PETSC_INTERN PetscErrorCode HJPairsClose(HJPairs *);

@@ -201,15 +201,17 @@ PetscErrorCode HJProductsApplyTranspose(HJProducts *op, const HJCoefficients *a,
 
 /* Ghosts of p are made of those of z as the points that they are copies of are */
 PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, PetscScalar *ghost, PetscBool first, HJKrylovSums *sums, Vec z,
-                                   Vec p)
+                                   Vec before, Vec p)
 {
   HJProduct          product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0, .ghost = ghost};
   const PetscScalar *from;
-  HJVecArray         za, pa;
+  const PetscBool    apart = (PetscBool)(before != p && !first);
+  HJVecArray         za, qa = {.used = NULL}, pa;
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, z, NULL, &za));
-  PetscCall(HJVecOpen(op->ops, NULL, first ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
+  if (apart) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, before, NULL, &qa));
+  PetscCall(HJVecOpen(op->ops, NULL, first || apart ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
   if (op->ghosts.halo) {
     const PetscScalar beta = first ? 0.0 : sums->rz / sums->rz_before;
 
@@ -218,9 +220,10 @@ PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, Pets
   }
   product.x = pa.used;
   product.y = za.used;
-  PetscCall(op->ops->krylov->direction(&product, first, sums, za.used, pa.used));
+  PetscCall(op->ops->krylov->direction(&product, first, sums, za.used, apart ? qa.used : pa.used, pa.used));
   PetscCall(HJProductsLogFlops(op, (2.0 * a->nslots + 4.0) * a->npoints));
   PetscCall(HJVecClose(&pa));
+  if (apart) PetscCall(HJVecClose(&qa));
   PetscCall(HJVecClose(&za));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

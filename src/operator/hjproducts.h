@@ -39,6 +39,6 @@ PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoeff
    ghosts of p on the host
 */
 PETSC_INTERN PetscErrorCode HJProductsDirection(HJProducts *, const HJCoefficients *, PetscScalar *ghost, PetscBool first, HJKrylovSums *,
-                                                Vec z, Vec p);
+                                                Vec z, Vec before, Vec p);
 /* update(), of what HJProductsDirection() has made */
 PETSC_INTERN PetscErrorCode HJProductsUpdate(HJProducts *, const HJCoefficients *, HJKrylovSums *, Vec z, Vec p, Vec x, Vec r);

@@ -109,15 +109,13 @@ PetscErrorCode HJRoundedCreate(const HJOperator *from, Mat A, Mat P, DM coarse, 
   const HJBackendOps   *ops      = from->ops->in_single;
   const HJExchange      exchange = {&HJHaloPetscSFSingle, from->exchange_timeout};
   const HJCoefficients *a;
-  HJGetCoefficients     get;
   HJStencil            *st = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(l, sizeof(*l)));
   l->scale       = scale;
   l->range.least = l->inverse.least = PETSC_MAX_REAL;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, ops->mtype, &a));
+  PetscCall(HJCoefficientsIn(A, ops->mtype, &a));
   PetscCall(HJRoundCoefficients(ops, a, l));
   PetscCall(HJRoundStencil(ops, &from->grid, from->stencil, l, &st));
   PetscCall(HJOperatorCreateFromStencil(from->da, &from->grid, st, PETSC_DECIDE, from->tile, ops, exchange.ops, &l->op));

@@ -44,7 +44,8 @@ static PetscErrorCode HJRunSlabs(PC pc, PetscInt its, PetscBool zero, Vec b, Vec
 /* its cycles on x with the operator that set-up chose */
 static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
+  PC_HJacobi *hj     = (PC_HJacobi *)pc->data;
+  PetscBool   inside = PETSC_FALSE;
   PetscInt    done;
 
   PetscFunctionBegin;
@@ -53,10 +54,11 @@ static PetscErrorCode HJRunCycles(PC pc, PetscInt its, PetscBool zero, Vec b, Ve
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogEventBegin(PCHJacobi_Cycle, pc, 0, 0, 0));
-  if (hj->op)
+  if (hj->inner) PetscCall(HJInnerRun(hj->inner, &hj->w, its, zero, b, x, &inside));
+  if (!inside && hj->op)
     PetscCall(
       HJOperatorRun(hj->op, &hj->w, &(HJRun){.its = its, .zero = zero, .b = b, .x = x, .planned = its == 1 && zero ? &hj->planned : NULL}));
-  else PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
+  else if (!inside) PetscCall(HJMatrixOpRun(hj->matrix, pc->pmat, PETSC_FALSE, &hj->w, its, zero, b, x));
   PetscCall(PetscLogEventEnd(PCHJacobi_Cycle, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

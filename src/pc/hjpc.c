@@ -219,6 +219,7 @@ static PetscErrorCode PCView_HJacobi_Stencil(PC pc, PetscViewer viewer)
                                      st->dof, st->ninverse, st->nentries - st->ninverse));
   PetscCall(PetscViewerASCIIPrintf(viewer, "backend: %s (%s), kernels: %s\n", op->ops->name, hj->why_backend,
                                    op->ops->kernels(op->backend, op->overlap < 0 ? NULL : op->tile)));
+  if (hj->inner) PetscCall(HJInnerView(hj->inner, viewer));
   HJPlanFill(&op->grid, &op->limits, hj->w.k, 1, op->overlap, PETSC_FALSE, &plan);
   if (op->slabs) PetscCall(PetscViewerASCIIPrintf(viewer, "mode: exact; symmetric if the matrix is\n"));
   else if (op->overlap < 0) {
@@ -378,8 +379,8 @@ static PetscErrorCode PCDestroy_HJacobi(PC pc)
 
    Where a point has several unknowns D is the point's block, as with `PCPBJACOBI`, and the matrix is a `MATHJSTENCIL`, AIJ or BAIJ; a
    block that has no inverse makes set-up fail. A GPU does that for up to 8 unknowns a point, one subiteration after another, or a few at
-   once where all points of a plane have one row, with set-up on the CPU; what has more, and tiles (`PCHJacobiSetOverlap()`), are done on
-   the CPU.
+   once where all points of a plane have one row; of a `MATHJSTENCIL` on one rank set-up is the GPU's, else the CPU's. What has more, and
+   tiles (`PCHJacobiSetOverlap()`), are done on the CPU.
 
    Where an entry of the matrix is NaN or infinite, or a diagonal so small that its inverse is, set-up fails as that of PETSc's own
    preconditioners does: the `KSP` ends with `KSP_DIVERGED_PC_FAILED`, and `SNES` and `TS` can take a smaller step; good values are then

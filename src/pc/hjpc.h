@@ -4,7 +4,7 @@
 
    Options, the view, registration and the manual page of the type are in hjpc.c, setters and getters with their pages in hjsetters.c.
    hjsetup.c decides when set-up is done anew and what it keeps, hjapply.c applies a cycle: the stop test, transposes, zero guesses.
-   hjmatrixop.c is for matrices that are no stencil.
+   hjmatrixop.c is for matrices that are no stencil, hjinner.c for those whose outermost layers are rows of the diagonal alone.
 */
 #pragma once
 
@@ -27,6 +27,16 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJMatrixOpCreate(Mat, PetscInt *, HJMatrixOp **);
 PETSC_INTERN PetscErrorCode HJMatrixOpRun(HJMatrixOp *, Mat, PetscBool, const HJWeights *, PetscInt, PetscBool, Vec, Vec);
 PETSC_INTERN PetscErrorCode HJMatrixOpDestroy(HJMatrixOp **);
+
+/* hjinner.c. Cycles of the points inside known layers, on vectors of all */
+typedef struct _n_HJInner *HJInner;
+
+/* NULL where they are not run so. The operator and the weights are those of all points */
+PETSC_INTERN PetscErrorCode HJInnerCreate(Mat, const HJOperator *, HJWeights *, HJInner *);
+/* its cycles; *done is false, and nothing was done, where these vectors ask for the operator of all points */
+PETSC_INTERN PetscErrorCode HJInnerRun(HJInner, HJWeights *, PetscInt its, PetscBool zero, Vec b, Vec x, PetscBool *done);
+PETSC_INTERN PetscErrorCode HJInnerView(HJInner, PetscViewer);
+PETSC_INTERN PetscErrorCode HJInnerDestroy(HJInner *);
 
 /* What was changed since the last set-up; each asks the next set-up for all that those before it ask for */
 typedef enum {
@@ -63,6 +73,7 @@ typedef struct {
   HJWeights          w;
   HJPlanned          planned;            /* one cycle from zero, which is what PCApply() does */
   HJOperator *op, *transpose, *host;     /* NULL: matrix is used; transpose: made at first use, NULL if A is symmetric; host: for verify */
+  HJInner     inner;                     /* of op; NULL: there are no known layers that could be left out */
   HJMatrixOp *matrix, *transpose_matrix; /* the latter: where A is a stencil and A^T is none */
   PetscReal   use_omega, use_emax, use_emin;
   PCHJacobiSchedule use_schedule; /* jacobi where the matrix is too unsymmetric for the one that nobody asked for */

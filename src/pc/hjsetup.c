@@ -12,6 +12,7 @@ static PetscErrorCode HJDestroyMade(PC pc)
   PC_HJacobi *hj = (PC_HJacobi *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(HJInnerDestroy(&hj->inner));
   PetscCall(HJOperatorDestroy(&hj->op));
   PetscCall(HJOperatorDestroy(&hj->transpose));
   PetscCall(HJOperatorDestroy(&hj->host));
@@ -37,14 +38,13 @@ PetscErrorCode PCReset_HJacobi(PC pc)
 /* Whether cycles of the operator, made on the host, must be run slab by slab; an error where they must and cannot be. Collective */
 static PetscErrorCode HJNeedsSlabs(PC pc, const HJOperator *op, size_t limit, PetscBool *needs)
 {
-  PC_HJacobi *hj   = (PC_HJacobi *)pc->data;
-  PetscMPIInt fits = HJSlabsInCoreBytes(&op->grid, op->stencil) <= limit;
+  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
   char        why[256];
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-  *needs = (PetscBool)!fits;
-  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+  *needs = (PetscBool)(HJSlabsInCoreBytes(&op->grid, op->stencil) > limit);
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)pc), needs));
+  if (!*needs) PetscFunctionReturn(PETSC_SUCCESS);
   HJSlabsRefuse(op, why, sizeof(why));
   PetscCheck(!why[0] || !hj->device_memory, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "The cycles need %zu bytes of device memory, -pc_hjacobi_device_memory allows %zu, and %s",
@@ -59,9 +59,8 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   PC_HJacobi      *hj    = (PC_HJacobi *)pc->data;
   const HJSlabOps *ops   = HJOperatorChooseSlabs(backend);
   size_t           limit = hj->device_memory;
-  PetscMPIInt      maybe;
   PetscInt         n;
-  PetscBool        needs = PETSC_FALSE;
+  PetscBool        needs = PETSC_FALSE, maybe;
 
   PetscFunctionBegin;
   *op = NULL;
@@ -69,8 +68,8 @@ static PetscErrorCode HJMakeSlabs(PC pc, Mat A, DM da, const HJBackendOps *backe
   PetscCall(MatGetLocalSize(A, &n, NULL));
   if (!limit) PetscCall(HJSlabsFreeMemory(PetscObjectComm((PetscObject)pc), ops, &limit));
   /* x, b and a copy; as many arrays as a row may have entries */
-  maybe = (size_t)n * (3 + 1 + HJ_MAX_NEIGHBORS) * sizeof(PetscScalar) > limit;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &maybe, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  maybe = (PetscBool)((size_t)n * (3 + 1 + HJ_MAX_NEIGHBORS) * sizeof(PetscScalar) > limit);
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)pc), &maybe));
   if (!maybe) PetscFunctionReturn(PETSC_SUCCESS);
   if (hj->overlap >= 0)
     PetscCall(HJOperatorCreate(A, da, hj->overlap, hj->tile, &HJBackendHost, &HJHaloPetscSF, op, hj->why, sizeof(hj->why)));
@@ -196,6 +195,7 @@ static PetscErrorCode HJSetUpOperator(PC pc)
   keep = (PetscBool)((hj->op || hj->matrix) && hj->changed < HJ_CHANGED_OPERATOR && HJMatrixStateIsSame(&now, &hj->read));
   if (keep) PetscCall(HJBackendStays(pc, &keep));
   if (!keep || now.values != hj->read.values || place != hj->place) {
+    PetscCall(HJInnerDestroy(&hj->inner));
     PetscCall(HJOperatorDestroy(&hj->transpose));
     PetscCall(HJMatrixOpDestroy(&hj->transpose_matrix));
     PetscCall(HJOperatorDestroy(&hj->host));
@@ -390,7 +390,11 @@ static PetscErrorCode HJSetUpValues(PC pc)
     PetscCall(HJFailureNoBound(hj->op->stencil->gershgorin, -1, &hj->failure)); /* also where weights ask for none */
   else PetscCall(HJSetUpWeights(pc));
   if (HJHasFailed(&hj->failure)) PetscCall(HJDestroyMade(pc)); /* the next set-up begins anew */
-  else if (hj->op) PetscCall(HJOperatorPlanRun(hj->op, &hj->w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &hj->planned));
+  else if (hj->op) {
+    PetscCall(HJOperatorPlanRun(hj->op, &hj->w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &hj->planned));
+    PetscCall(HJInnerDestroy(&hj->inner));
+    PetscCall(HJInnerCreate(pc->pmat, hj->op, &hj->w, &hj->inner));
+  }
   hj->changed = HJ_CHANGED_NOTHING;
   PetscCall(HJFailureReport(pc, pc->erroriffailure, &hj->failure));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -435,7 +439,6 @@ static PetscErrorCode HJIsOnGrid(PC pc, PetscBool *is)
   DM          dm, da;
   HJCut       cut[2][3];
   PetscInt    dof;
-  PetscMPIInt same;
 
   PetscFunctionBegin;
   PetscCall(PCGetDM(pc, &dm));
@@ -445,10 +448,9 @@ static PetscErrorCode HJIsOnGrid(PC pc, PetscBool *is)
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(HJGridGetCuts(da, cut[0]));
   PetscCall(HJGridGetCuts(hj->op->da, cut[1]));
-  same = dof == hj->op->grid.dof;
-  for (int d = 0; d < 3; d++) same = same && cut[0][d].N == cut[1][d].N && cut[0][d].n == cut[1][d].n;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-  *is = (PetscBool)same;
+  *is = (PetscBool)(dof == hj->op->grid.dof);
+  for (int d = 0; d < 3; d++) *is = (PetscBool)(*is && cut[0][d].N == cut[1][d].N && cut[0][d].n == cut[1][d].n);
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)pc), is));
   if (!*is) PetscCall(PetscStrncpy(hj->why, "it is on another grid", sizeof(hj->why)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -333,17 +333,15 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
 PetscErrorCode HJDictionaryFill(HJRows *rows, HJDictionary *dict, HJStencil *st, PetscBool *fits)
 {
   PetscInt       n, nall = -1, allmap[HJ_MAX_ROWS];
-  PetscMPIInt    many, any;
   HJDistinctRow *merged, *all;
   unsigned char *map, *number;
 
   PetscFunctionBegin;
-  *fits = PETSC_FALSE;
   PetscCall(PetscMalloc4(dict->n, &map, HJ_MAX_ROWS, &merged, HJ_MAX_ROWS, &all, dict->n, &number));
   HJDistinctMerge(dict->nslots, dict->n, dict->row, &n, merged, map);
-  many = n < 0;
-  PetscCallMPI(MPI_Allreduce(&many, &any, 1, MPI_INT, MPI_MAX, rows->comm));
-  if (!any) {
+  *fits = (PetscBool)(n >= 0);
+  PetscCall(HJOnAllRanks(rows->comm, fits));
+  if (*fits) {
     PetscCall(HJRowsGather(rows->comm, dict->nslots, n, merged, &nall, all, allmap));
     *fits = HJStoresRows(HJ_FOR_SWEEPS, dict->nslots, nall, all, HJBoxSize(&rows->grid->owned));
   }

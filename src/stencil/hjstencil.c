@@ -126,16 +126,12 @@ static PetscErrorCode HJStencilTryValues(HJRows *rows, HJStorage storage, PetscI
 /* Whether the half storage is worth a try: its extra layer must exist, and a sample of the rows be symmetric */
 static PetscErrorCode HJStencilMaybeSymmetric(const HJRows *rows, PetscInt pad, PetscBool *maybe)
 {
-  PetscMPIInt mine, all;
-
   PetscFunctionBegin;
   *maybe = PETSC_FALSE;
   if (rows->grid->min_width < pad + 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (rows->reader) *maybe = PETSC_TRUE;
   else PetscCall(HJRowsSampleSymmetric(rows, maybe));
-  mine = *maybe;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
-  *maybe = (PetscBool)all;
+  PetscCall(HJOnAllRanks(rows->comm, maybe));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,13 +255,13 @@ PetscErrorCode HJStencilCreateInPlace(Mat P, DM da, const HJGrid *grid, PetscInt
 static PetscErrorCode HJStencilRefreshDictionary(HJRows *rows, HJStencil *st, PetscBool *kept)
 {
   HJDictionary dict;
-  PetscMPIInt  mine, any;
+  PetscBool    wide;
 
   PetscFunctionBegin;
   PetscCall(HJDictionaryCreate(rows, &dict));
-  mine = rows->wide_row >= 0;
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, rows->comm));
-  *kept = (PetscBool)(!any && dict.rows_fit && (!dict.box || st->shape == HJ_BOX));
+  wide = (PetscBool)(rows->wide_row >= 0);
+  PetscCall(HJOnAnyRank(rows->comm, &wide));
+  *kept = (PetscBool)(!wide && dict.rows_fit && (!dict.box || st->shape == HJ_BOX));
   if (*kept) PetscCall(HJStencilAllocIndex(rows, st));
   if (*kept) PetscCall(HJDictionaryFill(rows, &dict, st, kept));
   PetscCall(HJDictionaryDestroy(&dict));

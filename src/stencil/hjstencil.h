@@ -9,6 +9,7 @@
 */
 #pragma once
 
+#include "core/hjagree.h"
 #include "core/hjcore.h"
 #include "core/hjcoefficients.h"
 #include "core/hjmeasure.h"
@@ -54,8 +55,8 @@ PETSC_INTERN PetscErrorCode HJStencilDestroy(HJStencil **st);
 */
 PETSC_INTERN PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const HJRowReader *reader, HJCoefficients *,
                                                       PetscBool *fits, char reason[], size_t len);
-/* Collective. Names the first row of a stencil matrix with several unknowns a point that is coupled to other points and has no diagonal; empty
-   where none is */
+/* Collective. Names the first row of a stencil matrix with several unknowns a point that is coupled to other points and has no diagonal;
+   empty where none is */
 PETSC_INTERN PetscErrorCode HJStencilFindSaddle(Mat P, DM da, const HJGrid *grid, char saddle[], size_t len);
 /* Collective. Why the DM cannot carry a stencil for P: not a DMDA, twisted boundary, sizes differ ...; empty if it can */
 PETSC_INTERN PetscErrorCode HJStencilCheckDM(Mat P, DM dm, char reason[], size_t len);

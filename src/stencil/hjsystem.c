@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    From a matrix with several unknowns a point to a stencil: which entries are not 0 anywhere, whether few distinct rows hold them or
-   arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's. Where a stencil matrix lies on a device
-   and no other rank has neighbours of its points a reader looks at the rows there, and the arrays are there.
+   arrays, and the inverse of each point's block. Which column leads to which neighbour is hjrows.c's. Where a stencil matrix lies on a
+   device and no other rank has neighbours of its points a reader looks at the rows there, and the arrays are there.
 */
 #include "hjstencil_impl.h"
 #include "core/hjblock.h"
@@ -23,7 +23,7 @@ typedef struct {
   PetscBool       one;                   /* the matrix has one row for all points */
   unsigned short *id;                    /* [owned] item of each point; NULL where it has */
   HJSystemRows    found;                 /* by the reader of st; then there are no ids either */
-  unsigned char  *present; /* [width] 1: not 0 at some point */
+  unsigned char  *present;               /* [width] 1: not 0 at some point */
   char           *item;
   PetscScalar    *work;     /* three blocks */
   PetscInt        known;    /* items that have a first point */
@@ -91,10 +91,10 @@ static void HJSystemFoundSingular(HJSystem *s, PetscCount point)
 
 static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
 {
-  HJSystem      *s       = (HJSystem *)ctx;
-  const uint64_t outside = row->outside;
-  const PetscCount point = ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i;
-  PetscInt       number;
+  HJSystem        *s       = (HJSystem *)ctx;
+  const uint64_t   outside = row->outside;
+  const PetscCount point   = ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i;
+  PetscInt         number;
 
   PetscFunctionBegin;
   for (PetscInt e = 0; e < s->width; e++) s->present[e] |= row->a[e] != 0.0;
@@ -105,7 +105,7 @@ static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
   if (number < 0) s->few = PETSC_FALSE;
   if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
   if (number == s->distinct.n - 1 && number == s->known) s->first[s->known++] = point;
-  if (s->id) s->id[point] = (unsigned short)number;
+  for (PetscInt i = 0; s->id && i < row->n; i++) s->id[point + i] = (unsigned short)number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,9 +385,11 @@ static PetscErrorCode HJSystemFillVisit(const HJBlockRow *row, void *ctx)
   PetscFunctionBegin;
   if (!HJSystemInvert(s, row->a)) HJSystemFoundSingular(s, ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i);
   for (PetscInt e = 0; e < st->nentries; e++) {
-    const HJEntry *entry = &st->entry[e];
+    const HJEntry    *entry  = &st->entry[e];
+    const PetscScalar v      = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+    PetscScalar      *values = HJStencilValues(st, e, to);
 
-    *HJStencilValues(st, e, to) = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+    for (PetscInt i = 0; i < row->n; i++) values[i] = v;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,8 +305,7 @@ static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
 
 PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
 {
-  HJFill      fill;
-  PetscMPIInt mine, all;
+  HJFill fill;
 
   PetscFunctionBegin;
   if (st->in_place) HJFillInPlace(rows, st);
@@ -319,10 +318,9 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   PetscCall(PetscFPTrapPop());
   PetscCall(HJValuesPad(rows, st));
   if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJFillIsSymmetric(rows, &fill));
-  mine = fill.fits && fill.zero_row < 0 && rows->wide_row < 0;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, rows->comm));
+  *fits = (PetscBool)(fill.fits && fill.zero_row < 0 && rows->wide_row < 0);
+  PetscCall(HJOnAllRanks(rows->comm, fits));
   PetscCallMPI(MPI_Allreduce(&fill.gershgorin, &st->gershgorin, 1, MPIU_REAL, MPIU_MAX, rows->comm));
-  *fits     = (PetscBool)all;
   *zero_row = fill.zero_row;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

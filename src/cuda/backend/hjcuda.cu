@@ -782,12 +782,13 @@ static const HJMultigridOps HJMultigridCUDA = {
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
 
-static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
+                                       const PetscScalar *before, PetscScalar *p)
 {
   PetscBool multiplied;
 
   PetscFunctionBegin;
-  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, p, &multiplied));
+  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, before, p, &multiplied));
   if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJProduct_CUDA(product));
   PetscCall(HJKrylovDot_CUDA(product, sums));
@@ -796,6 +797,7 @@ static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first
 
 static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
                                          .direction = HJDirection_CUDA,
+                                         .apart     = PETSC_TRUE,
                                          .update    = HJKrylovUpdate_CUDA,
                                          .begin     = HJKrylovBegin_CUDA,
                                          .fetch     = HJKrylovFetch_CUDA,

@@ -961,8 +961,8 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,    HJReadScan,  HJReadNumber, HJReadFill,
-                                            HJReadCoefficients, HJReadCompare, HJReadClose, HJReadAlloc,  HJReadFree,
+static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,          HJReadScan,        HJReadNumber,     HJReadFill,
+                                            HJReadCoefficients, HJReadCompare,       HJReadClose,       HJReadAlloc,      HJReadFree,
                                             HJSystemScan_CUDA,  HJSystemNumber_CUDA, HJSystemFree_CUDA, HJSystemFill_CUDA};
 
 static HJRowLayout HJScanLayout(const HJGrid *grid)

@@ -175,13 +175,13 @@ typedef struct HJ_CUDA {
   const PetscScalar *values;
   PetscScalar       *d_blocks;
   HJSystemEntries    system;
-  unsigned char  *d_index;
-  PetscScalar    *d_rows;
-  PetscScalar    *h_rows;
-  int             main_row;  /* dictionary: the most frequent row */
-  HJFrame2D       frame;     /* where st.frame says that there is one */
-  PetscReal      *d_w, *h_w; /* weights of the last long stale sweep */
-  int             n_w, max_w;
+  unsigned char     *d_index;
+  PetscScalar       *d_rows;
+  PetscScalar       *h_rows;
+  int                main_row;  /* dictionary: the most frequent row */
+  HJFrame2D          frame;     /* where st.frame says that there is one */
+  PetscReal         *d_w, *h_w; /* weights of the last long stale sweep */
+  int                n_w, max_w;
 } HJ_CUDA;
 
 /*

@@ -52,6 +52,29 @@ template <int DOF> struct HJSystemRow {
   PetscScalar    a[HJ_MAX_SLOTS][DOF * DOF];
 };
 
+/* The same where all entries of all blocks are there: place of the first one of each row. Nothing is asked about an entry then, where the
+   compiler would have few loads in flight */
+template <int DOF> struct HJSystemFull {
+  int         noffsets;
+  signed char off[HJ_MAX_SLOTS][3];
+  short       place[HJ_MAX_SLOTS][DOF];
+};
+
+template <int DOF> static inline bool HJSystemIsFull(const HJSystemEntries &e)
+{
+  return e.n == e.noffsets * DOF * DOF;
+}
+
+template <int DOF> static inline HJSystemFull<DOF> HJSystemFullOf(const HJSystemEntries &e)
+{
+  HJSystemFull<DOF> b = {};
+
+  b.noffsets = e.noffsets;
+  memcpy(b.off, e.off, sizeof(b.off));
+  for (int i = 0; i < e.noffsets * DOF; i++) b.place[i / DOF][i % DOF] = e.first[i / DOF][i % DOF];
+  return b;
+}
+
 template <int DOF> static inline HJSystemBlocks<DOF> HJSystemBlocksOf(const HJSystemEntries &e)
 {
   HJSystemBlocks<DOF> b = {};
@@ -101,6 +124,16 @@ __device__ __forceinline__ double HJSystemLoad(const double *at, bool there, boo
   return v;
 }
 
+/* The same of a number that is there */
+template <bool ONCE> __device__ __forceinline__ double HJSystemLoadFull(const double *at)
+{
+  double v;
+
+  if (ONCE) asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(at));
+  else v = __ldg(at);
+  return v;
+}
+
 /* The values of a point, read and written at once where dof is even */
 template <int DOF> struct alignas((DOF % 2 ? 1 : 2) * sizeof(PetscScalar)) HJSystemPoint {
   PetscScalar v[DOF];
@@ -131,6 +164,19 @@ __device__ __forceinline__ void HJSystemAdd(const HJSystemBlocks<DOF> &b, int o,
 #pragma unroll
   for (int e = 0; e < DOF * DOF; e++)
     if (b.place[o][e] >= 0) sum[e / DOF] = fma(a[e], x.v[e % DOF], sum[e / DOF]);
+}
+
+/* The same of blocks that are full */
+template <int DOF, bool ONCE>
+__device__ __forceinline__ void HJSystemAdd(const HJSystemFull<DOF> &b, int o, const HJSystemValues &values, const HJSystemPoint<DOF> &x,
+                                            PetscScalar sum[DOF])
+{
+  PetscScalar a[DOF * DOF];
+
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++) a[e] = HJSystemLoadFull<ONCE>(values.at + (b.place[o][e / DOF] + e % DOF) * values.apart);
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++) sum[e / DOF] = fma(a[e], x.v[e % DOF], sum[e / DOF]);
 }
 
 /* The same of one row for all points */

@@ -501,13 +501,12 @@ static PetscErrorCode HJMatSettle(Mat A)
 /* Of coefficients that any rank has changed; merges: those of a dictionary are compared too */
 static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
 {
-  Mat_HJStencil    *hj   = (Mat_HJStencil *)A->data;
-  HJCoefficients   *c    = &hj->c;
-  MPI_Comm          comm = PetscObjectComm((PetscObject)A);
-  PetscMPIInt       changed, any;
+  Mat_HJStencil    *hj      = (Mat_HJStencil *)A->data;
+  HJCoefficients   *c       = &hj->c;
+  MPI_Comm          comm    = PetscObjectComm((PetscObject)A);
   unsigned int      unknown = 0;
   PetscScalar       row[HJ_MAX_SLOTS];
-  PetscBool         same = PETSC_FALSE;
+  PetscBool         same = PETSC_FALSE, arrays;
   HJSlotHolds      *holds;
   const HJArrayOps *ops = &HJArraysHost;
 
@@ -516,9 +515,9 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
   PetscCall(HJMatTidy(A, ops));
   if (c->dof == 1 && (c->storage == HJ_COEFFICIENTS_ARRAYS || merges)) PetscCall(HJMatTryDictionary(A, ops, &unknown));
   if (c->storage != HJ_COEFFICIENTS_ARRAYS && !HJMatIsFinite(c->nrows * c->nslots, c->rows)) PetscCall(HJMatExpandIn(A, ops));
-  changed = c->storage == HJ_COEFFICIENTS_ARRAYS;
-  PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, comm));
-  if (any) {
+  arrays = (PetscBool)(c->storage == HJ_COEFFICIENTS_ARRAYS);
+  PetscCall(HJOnAnyRank(comm, &arrays));
+  if (arrays) {
     PetscCall(HJMatExpandIn(A, ops));
     if (c->dof > 1) {
       PetscCall(HJMatDropSlots(A, ops, &holds));
@@ -539,11 +538,11 @@ static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
 
 PetscErrorCode HJMatChoose(Mat A)
 {
-  PetscMPIInt changed = ((Mat_HJStencil *)A->data)->changed, any;
+  PetscBool changed = ((Mat_HJStencil *)A->data)->changed;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(&changed, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  if (any) PetscCall(HJMatChooseStorage(A, PETSC_FALSE));
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &changed));
+  if (changed) PetscCall(HJMatChooseStorage(A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

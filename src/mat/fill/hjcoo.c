@@ -46,11 +46,11 @@ static PetscErrorCode HJCOOMove(HJCOO *coo, const HJArrayOps *ops)
 static PetscErrorCode HJCOOSetRemote(Mat A, PetscInt n, PetscSFNode *nodes)
 {
   Mat_HJStencil *hj    = (Mat_HJStencil *)A->data;
-  PetscMPIInt    mine  = n > 0, any;
+  PetscBool      any   = (PetscBool)(n > 0);
   PetscCount     roots = hj->c.nslots * hj->c.npoints;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &any));
   if (!any) {
     PetscCall(PetscFree(nodes));
     PetscFunctionReturn(PETSC_SUCCESS);

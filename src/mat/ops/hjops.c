@@ -248,14 +248,13 @@ static PetscErrorCode MatDiagonalScale_HJStencil(Mat A, Vec left, Vec right)
 static PetscErrorCode HJMatSameGrid(Mat A, Mat B, PetscBool *same)
 {
   const HJGrid *a = &((Mat_HJStencil *)A->data)->grid, *b = &((Mat_HJStencil *)B->data)->grid;
-  PetscMPIInt   mine = a->dim == b->dim && a->dof == b->dof, all;
 
   PetscFunctionBegin;
+  *same = (PetscBool)(a->dim == b->dim && a->dof == b->dof);
   for (int d = 0; d < 3; d++)
-    mine = mine && a->N[d] == b->N[d] && a->owned.hi[d] == b->owned.hi[d] && a->domain.lo[d] == b->domain.lo[d] &&
-           a->domain.hi[d] == b->domain.hi[d];
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  *same = (PetscBool)all;
+    *same = (PetscBool)(*same && a->N[d] == b->N[d] && a->owned.hi[d] == b->owned.hi[d] && a->domain.lo[d] == b->domain.lo[d] &&
+                        a->domain.hi[d] == b->domain.hi[d]);
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,7 +614,6 @@ static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
   PetscBool         mine = PETSC_TRUE;
   const HJArrayOps *ops;
   HJCoefficients   *c;
-  PetscMPIInt       all;
 
   PetscFunctionBegin;
   PetscCall(HJMatGetHome(A, &ops, &c));
@@ -626,18 +624,16 @@ static PetscErrorCode HJMatHasFullDiagonal(Mat A, PetscBool *full)
     for (PetscInt r = 0; r < c->nrows && c->storage != HJ_COEFFICIENTS_ARRAYS; r++)
       mine = (PetscBool)(mine && c->rows[r * c->nslots + slot] != 0.0);
   }
-  all = mine;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  *full = (PetscBool)all;
+  *full = mine;
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), full));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows with a nonzero; NULL where all ranks have them in all rows */
 static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
 {
-  PetscInt    n = A->rmap->n, *rows, count = 0;
-  PetscMPIInt all;
-  PetscBool   full = PETSC_FALSE;
+  PetscInt  n = A->rmap->n, *rows, count = 0;
+  PetscBool full = PETSC_FALSE;
 
   PetscFunctionBegin;
   *kept = NULL;
@@ -652,9 +648,9 @@ static PetscErrorCode MatFindNonzeroRows_HJStencil(Mat A, IS *kept)
     while (e < nnz && values[e] == 0.0) e++;
     if (e < nnz) rows[count++] = A->rmap->rstart + r;
   }
-  all = count == n;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  if (all) PetscCall(PetscFree(rows));
+  full = (PetscBool)(count == n);
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), &full));
+  if (full) PetscCall(PetscFree(rows));
   else PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), count, rows, PETSC_OWN_POINTER, kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -333,7 +333,9 @@ static PetscErrorCode MatDestroy_HJTransfer(Mat P)
    refined by 1 or 2; any other interpolation stays the `MATAIJ` that PETSc makes, and `-info`
    says why.
 
-   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. Several degrees of freedom at a point are interpolated alike, each by itself. That of `PCHJMG` may have coefficients of its own at every fine point, from the
+   Several degrees of freedom at a point are interpolated alike, each by itself.
+
+   `MatPtAP()` of a `MATHJSTENCIL` with it is again one. That of `PCHJMG` may have coefficients of its own at every fine point, from the
    rows of a matrix; see `PCHJMGSetTransfer()`.
 
    It multiplies, also transposed, where the vectors are, on the host or a GPU; between GPUs its halos travel as those of a `MATHJSTENCIL`
@@ -387,11 +389,13 @@ PetscErrorCode HJMatCreateTransfer(DM coarse, DM fine, const HJTransfer *t, Mat 
   HJTransfers    *op = NULL;
   VecType         vectype;
   PetscBool       device = PETSC_FALSE;
-  const PetscInt  nf = t->fine.dof * (PetscInt)HJBoxSize(&t->fine.owned), nc = t->fine.dof * (PetscInt)HJBoxSize(&t->coarse.owned);
+  const PetscInt  nf = (PetscInt)HJBoxSize(&t->fine.owned), nc = (PetscInt)HJBoxSize(&t->coarse.owned);
+  PetscInt        dof;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)fine), P));
-  PetscCall(MatSetSizes(*P, nf, nc, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(DMDAGetDof(fine, &dof));
+  PetscCall(MatSetSizes(*P, dof * nf, dof * nc, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetType(*P, MATHJTRANSFER));
   PetscCall(PetscLayoutSetUp((*P)->rmap));
   PetscCall(PetscLayoutSetUp((*P)->cmap));

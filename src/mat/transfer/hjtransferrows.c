@@ -23,8 +23,7 @@ static void HJRowAdd(PetscInt *n, PetscInt *columns, PetscScalar *values, PetscI
 }
 
 /* What a coarse point gives to a fine one, both by their global coordinates; false: there is no such coarse point */
-static PetscBool HJTransferEntry(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3],
-                                       PetscScalar *v)
+static PetscBool HJTransferEntry(const HJTransfer *t, const HJColumns *w, const PetscInt fine[3], const PetscInt coarse[3], PetscScalar *v)
 {
   PetscInt c[3];
   int      p[3];
@@ -42,8 +41,8 @@ static PetscBool HJTransferEntry(const HJTransfer *t, const HJColumns *w, const 
 
 PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
-  Mat_HJTransfer   *tr   = (Mat_HJTransfer *)P->data;
-  const HJTransfer *t    = &tr->transfer;
+  Mat_HJTransfer   *tr  = (Mat_HJTransfer *)P->data;
+  const HJTransfer *t   = &tr->transfer;
   const PetscInt    dof = t->fine.dof, own = row - P->rmap->rstart;
   PetscInt          left = own / dof, first[3], number[3], place[3], count = 0;
   PetscReal         coefficient = 1.0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Passes of conjugate gradients, whose sums stay in the device's memory. A star is multiplied where the sum of a direction is made and, but
-   for arrays of coefficients, once more where residuals are: that reads less than a product that is kept. Decides which.
+   Passes of conjugate gradients, whose sums stay in the device's memory. A star of one row or a dictionary is multiplied where a direction
+   is made, and once more where residuals are: that reads less than a product that is kept, as it is with arrays. Decides which.
 */
 #include "hjmarch.cuh"
 #include "hjsums.cuh"
@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
 }
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovDirection_Kernel(long long n, bool first, const HJKrylovState *s, const double *z, double *p)
+  HJKrylovDirection_Kernel(long long n, bool first, const HJKrylovState *s, const double *z, const double *before, double *p)
 {
   HJDAwaitInput();
   HJDLetNextStart();
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
       const bool in = HJKrylovAt(i, u) < n;
 
       a[u] = in ? z[HJKrylovAt(i, u)] : 0;
-      b[u] = in && !first ? p[HJKrylovAt(i, u)] : 0;
+      b[u] = in && !first ? before[HJKrylovAt(i, u)] : 0;
     }
     HJKrylovEach(u)
     {
@@ -157,28 +157,33 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
   if (HJSumsTake<HJ_KRYLOV_THREADS, false>(&s->room, rr, none)) s->sums.rr = rr;
 }
 
-/* A star's passes; w NULL: it is not kept */
+/* A star's passes */
 typedef struct {
   HJMarch        march;
   HJKrylovState *state;
-  const double  *p;
-  double        *w, *x, *r;
+  const double  *z, *before; /* before NULL: it is the first direction */
+  double        *p, *w, *x, *r;
 } HJKrylovArgs;
 
-/* See HJMarchRun(): the sum of p A p, and A p where it is kept */
-struct HJKrylovProductBody {
+/* See HJMarchRun(): the sum of p A p, of a direction that is made on the way, and A p is not kept, or of one that is there, and it is */
+template <bool MAKES> struct HJKrylovProductBody {
   struct More {};
 
   const HJKrylovArgs &k;
-  double              pw;
+  double              beta, pw;
 
-  __device__ __forceinline__ double Load(long long at) const { return __ldg(k.p + at); }
+  __device__ __forceinline__ double Load(long long at) const
+  {
+    if (!MAKES) return __ldg(k.p + at);
+    return k.before ? fma(beta, __ldg(k.before + at), __ldg(k.z + at)) : __ldg(k.z + at);
+  }
 
   __device__ __forceinline__ More Ahead(long long) const { return {}; }
 
   __device__ __forceinline__ void Use(long long at, double here, double sum, More)
   {
-    if (k.w) k.w[at] = sum;
+    if (MAKES) k.p[at] = here;
+    else k.w[at] = sum;
     pw = fma(here, sum, pw);
   }
 };
@@ -213,7 +218,7 @@ template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProduct_
 
   HJDAwaitInput();
   HJDLetNextStart();
-  HJKrylovProductBody body = {k, 0};
+  HJKrylovProductBody<READ != HJ_COEFFICIENTS_ARRAYS> body = {k, READ == HJ_COEFFICIENTS_ARRAYS ? 0 : HJKrylovBeta(k.state, !k.before), 0};
 
   HJMarchRun<DIM, READ>(k.march, body);
   if (HJSumsTake<HJ_MARCH_THREADS, false>(&k.state->room, body.pw, none)) HJKrylovTakeProduct(k.state, body.pw);
@@ -231,7 +236,7 @@ template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProductU
   if (HJSumsTake<HJ_MARCH_THREADS, false>(&k.state->room, body.rr, none)) k.state->sums.rr = body.rr;
 }
 
-/* Whether update() multiplies once more: in place of two passes over A p it reads the coefficients again */
+/* Whether a direction is made with its product, and update() multiplies once more: it reads coefficients again in place of A p */
 static bool HJKrylovMultipliesTwice(const HJCoefficients *a)
 {
   return HJMarchTakes(a) && a->storage != HJ_COEFFICIENTS_ARRAYS;
@@ -263,11 +268,9 @@ static const void *HJKrylovUpdateKernel(const HJCoefficients *a)
              : (const void *)HJKrylovProductUpdate_Kernel<2, HJ_COEFFICIENTS_DICTIONARY>;
 }
 
-static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
+static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums, HJKrylovArgs k)
 {
   const HJCoefficients *a      = product->a;
-  const bool            kept   = !HJKrylovMultipliesTwice(a);
-  HJKrylovArgs          k      = {};
   void                 *args[] = {&k};
   HJLaunch              how    = {};
   HJDevice              device;
@@ -276,14 +279,12 @@ static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums
   PetscCall(HJStream(&how.stream));
   PetscCall(HJDeviceRead(&device));
   k.state     = (HJKrylovState *)sums;
-  k.p         = product->x;
-  k.w         = kept ? product->y : NULL;
-  k.x         = x;
-  k.r         = r;
+  k.p         = (double *)product->x;
+  k.w         = product->y;
   how.grid    = dim3(HJMarchSet(a, product->shell->width, device.nsm, &k.march));
   how.block   = dim3(HJ_MARCH_THREADS);
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, x ? HJKrylovUpdateKernel(a) : HJMarchKernel(HJKrylovProduct_Kernel, a), args));
+  PetscCallCUDA(HJLaunchKernel(&how, k.x ? HJKrylovUpdateKernel(a) : HJMarchKernel(HJKrylovProduct_Kernel, a), args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,17 +303,21 @@ PetscErrorCode HJKrylovSums_CUDA(PetscInt n, const PetscScalar *z, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p,
-                                      PetscBool *multiplied)
+PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
+                                      const PetscScalar *before, PetscScalar *p, PetscBool *multiplied)
 {
-  long long n        = HJKrylovSize(product);
-  bool      is_first = first;
-  void     *args[]   = {&n, &is_first, &sums, (void *)&z, &p};
+  const bool   made     = HJKrylovMultipliesTwice(product->a);
+  long long    n        = HJKrylovSize(product);
+  bool         is_first = first;
+  void        *args[]   = {&n, &is_first, &sums, (void *)&z, (void *)&before, &p};
+  HJKrylovArgs k        = {};
 
   PetscFunctionBegin;
-  PetscCall(HJKrylovLaunch((const void *)HJKrylovDirection_Kernel, n, args));
+  k.z      = z;
+  k.before = first ? NULL : before;
+  if (!made) PetscCall(HJKrylovLaunch((const void *)HJKrylovDirection_Kernel, n, args));
   *multiplied = (PetscBool)HJMarchTakes(product->a);
-  if (*multiplied) PetscCall(HJKrylovMarch(product, sums, NULL, NULL));
+  if (*multiplied) PetscCall(HJKrylovMarch(product, sums, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,11 +333,14 @@ PetscErrorCode HJKrylovDot_CUDA(const HJProduct *product, HJKrylovSums *sums)
 
 PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
 {
-  long long n      = HJKrylovSize(product);
-  void     *args[] = {&n, &sums, (void *)&product->x, (void *)&product->y, &x, &r};
+  long long    n      = HJKrylovSize(product);
+  void        *args[] = {&n, &sums, (void *)&product->x, (void *)&product->y, &x, &r};
+  HJKrylovArgs k      = {};
 
   PetscFunctionBegin;
-  if (HJKrylovMultipliesTwice(product->a)) PetscCall(HJKrylovMarch(product, sums, x, r));
+  k.x = x;
+  k.r = r;
+  if (HJKrylovMultipliesTwice(product->a)) PetscCall(HJKrylovMarch(product, sums, k));
   else PetscCall(HJKrylovLaunch((const void *)HJKrylovUpdate_Kernel, n, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

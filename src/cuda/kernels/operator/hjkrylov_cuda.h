@@ -6,8 +6,8 @@
 
 PETSC_INTERN PetscErrorCode HJKrylovSums_CUDA(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *);
 /* *multiplied false: the product, and then HJKrylovDot_CUDA(), are the caller's */
-PETSC_INTERN PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z, PetscScalar *p,
-                                                   PetscBool *multiplied);
+PETSC_INTERN PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *, PetscBool first, HJKrylovSums *, const PetscScalar *z,
+                                                   const PetscScalar *before, PetscScalar *p, PetscBool *multiplied);
 PETSC_INTERN PetscErrorCode HJKrylovDot_CUDA(const HJProduct *, HJKrylovSums *);
 PETSC_INTERN PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *, HJKrylovSums *, PetscScalar *x, PetscScalar *r);
 PETSC_INTERN PetscErrorCode HJKrylovBegin_CUDA(HJKrylovSums **);

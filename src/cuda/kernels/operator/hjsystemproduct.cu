@@ -61,7 +61,7 @@ static __device__ __forceinline__ void HJSystemProductPoint(const HJSystemProduc
 }
 
 template <int DOF, typename BLOCKS>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   HJSystemProduct_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ BLOCKS blocks)
 {
   const int i = blockIdx.x * HJ_SYSTEM_LANES + threadIdx.x;
@@ -125,6 +125,7 @@ static void HJSystemProductLaunch(const HJProduct *p, const HJSystemProductArgs 
 
   if (p->a->storage == HJ_COEFFICIENTS_ROW)
     HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
+  else if (HJSystemIsFull<DOF>(e)) HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemFullOf<DOF>(e));
   else HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
 }
 

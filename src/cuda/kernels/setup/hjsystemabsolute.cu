@@ -14,7 +14,7 @@
 typedef struct {
   HJDSweep             s;
   HJSystemEntries      e;
-  HJDBox               box; /* of the stencil */
+  HJDBox               box;  /* of the stencil */
   int                  slow; /* direction */
   bool                 skew;
   const unsigned char *index; /* of a dictionary; NULL: arrays */
@@ -90,7 +90,8 @@ static __device__ void HJSystemSkewBlock(const HJSystemAbsoluteArgs &g, int o, l
     const double that = other[d * dof + c];
 
     if (c != d) own[i] = HJSystemBalancedDifference(own[i], that);
-    else if ((own[i] == 0.0 && that != 0.0 && HJSystemRowIsAlone(g, at, c)) || (that == 0.0 && own[i] != 0.0 && HJSystemRowIsAlone(g, to, d)))
+    else if ((own[i] == 0.0 && that != 0.0 && HJSystemRowIsAlone(g, at, c)) ||
+             (that == 0.0 && own[i] != 0.0 && HJSystemRowIsAlone(g, to, d)))
       own[i] = 0.0;
     else own[i] -= that;
   }
@@ -129,7 +130,10 @@ static __device__ double HJSystemAbsolutePoint(const HJSystemAbsoluteArgs &g, in
     if (g.skew) HJSystemSkewBlock(g, o, at, HJDIndex(g.box, q[0], q[1], q[2]), block);
     else HJSystemStored(g, o, at, block);
     HJSystemAddSizes(dof, ready ? NULL : inverse, block,
-                     s.x ? HJDHome(s, s.x, s.xghost, q[g.slow]) + HJDIndex(s.box, q[0], q[1], q[2]) * dof : NULL, sum);
+                     s.x ? HJDHome(s, s.x, s.xghost, q[g.slow]) +
+                             (HJDIndex(s.box, i, j, q[2]) + HJDBeside(s, i, j, g.e.off[o][0], g.e.off[o][1])) * dof
+                         : NULL,
+                     sum);
   }
   for (int c = 0; c < dof; c++) {
     const double here = x ? sum[c] / x[c] : sum[c];
@@ -143,7 +147,7 @@ static __device__ double HJSystemAbsolutePoint(const HJSystemAbsoluteArgs &g, in
 
 static __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJSystemAbsolute_Kernel(const __grid_constant__ HJSystemAbsoluteArgs g)
 {
-  const HJDBox   &b = g.s.write;
+  const HJDBox   &b  = g.s.write;
   const int       nx = HJDWidth(b, 0), ny = HJDWidth(b, 1);
   const long long size = (long long)nx * ny * HJDWidth(b, 2);
   double          best = 0.0;
@@ -180,7 +184,8 @@ PetscErrorCode HJSystemAbsoluteStart_CUDA(const HJ_CUDA *cuda, cudaStream_t stre
     const long long size = (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2);
 
     g.s = s[i];
-    HJSystemAbsolute_Kernel<<<(unsigned)PetscMin((size + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS, 1LL << 20), HJ_SETUP_THREADS, 0, stream>>>(g);
+    HJSystemAbsolute_Kernel<<<(unsigned)PetscMin((size + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS, 1LL << 20), HJ_SETUP_THREADS, 0,
+                              stream>>>(g);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,7 @@ typedef struct {
 
 /* What a reader keeps between a scan and what is made of it */
 typedef struct {
-  unsigned short *d_id; /* [npoints] place in the table */
+  unsigned short *d_id;  /* [npoints] place in the table */
   unsigned short *place; /* [n] of each row */
 } HJSystemIds;
 
@@ -209,7 +209,8 @@ static PetscErrorCode HJSystemGather(cudaStream_t stream, const HJSystemFine *f,
   PetscCall(HJScratchAlloc(stream, bytes, (void **)&d_rows));
   PetscCall(HJScratchAlloc(stream, out->n * sizeof(*first), (void **)&d_first));
   PetscCallCUDA(cudaMemcpyAsync(d_first, first, out->n * sizeof(*first), cudaMemcpyHostToDevice, stream));
-  HJSystemGather_Kernel<<<HJSystemReadBlocks((long long)out->n * f->nslots), HJ_SETUP_THREADS, 0, stream>>>(*f, (int)out->n, d_first, d_rows);
+  HJSystemGather_Kernel<<<HJSystemReadBlocks((long long)out->n * f->nslots), HJ_SETUP_THREADS, 0, stream>>>(*f, (int)out->n, d_first,
+                                                                                                            d_rows);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(out->rows, d_rows, bytes, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -307,8 +308,8 @@ PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *rows, const HJGrid *grid,
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, sizeof(number), (void **)&d_map));
   PetscCallCUDA(cudaMemcpyAsync(d_map, number, sizeof(number), cudaMemcpyHostToDevice, stream));
-  HJSystemNumber_Kernel<<<HJSystemReadBlocks(HJBoxSize(box)), HJ_SETUP_THREADS, 0, stream>>>(HJDBoxFrom(box), (int)n[0], (int)n[1], (int)n[2],
-                                                                                              ids->d_id, d_map, index);
+  HJSystemNumber_Kernel<<<HJSystemReadBlocks(HJBoxSize(box)), HJ_SETUP_THREADS, 0, stream>>>(HJDBoxFrom(box), (int)n[0], (int)n[1],
+                                                                                             (int)n[2], ids->d_id, d_map, index);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* number is on the stack */
   PetscCall(HJScratchFree(stream, d_map));
@@ -339,7 +340,8 @@ static __device__ void HJSystemOwnBlock(const HJSystemFine &f, long long p, doub
     for (int c = 0; c < dof; c++) block[r * dof + c] = f.e.mask[0][r] >> c & 1 ? f.value[HJSystemEntry(f.e, 0, r, c) * f.npoints + p] : 0.0;
     if (block[r * dof + r] != 0.0) continue;
     for (int o = 0; o < f.e.noffsets && zero; o++)
-      for (int c = 0; c < dof && zero; c++) zero = !(f.e.mask[o][r] >> c & 1) || f.value[HJSystemEntry(f.e, o, r, c) * f.npoints + p] == 0.0;
+      for (int c = 0; c < dof && zero; c++)
+        zero = !(f.e.mask[o][r] >> c & 1) || f.value[HJSystemEntry(f.e, o, r, c) * f.npoints + p] == 0.0;
     if (zero) block[r * dof + r] = 1.0;
   }
 }
@@ -404,7 +406,8 @@ PetscErrorCode HJSystemFill_CUDA(const HJCoefficients *c, const HJGrid *grid, co
     PetscInt       off[3];
 
     HJShapeOffset(st->dim, st->shape, entry->slot, off);
-    slot[e] = (int)(e < st->ninverse ? entry->row * st->dof + entry->column : HJSlotOfEntry(c, HJSlotAt(c, off), entry->row, entry->column));
+    slot[e] = (int)(e < st->ninverse ? entry->row * st->dof + entry->column
+                                     : HJSlotOfEntry(c, HJSlotAt(c, off), entry->row, entry->column));
   }
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());

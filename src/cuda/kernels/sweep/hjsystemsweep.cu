@@ -142,7 +142,7 @@ static bool HJSystemSweepWraps(const HJDevice *, const HJGrid *, const HJDStenci
 static HJSystemSweepArgs HJSystemSweepArgsOf(const HJ_CUDA *cuda, const HJDSweep *s, PetscScalar w)
 {
   const HJDStencil *st = &cuda->st;
-  HJSystemSweepArgs p = {*s, st->box, s->write, st->storage == HJ_DICTIONARY ? st->rows : cuda->values, NULL, w, st->dim, cuda->system.n};
+  HJSystemSweepArgs p  = {*s, st->box, s->write, st->storage == HJ_DICTIONARY ? st->rows : cuda->values, NULL, w, st->dim, cuda->system.n};
 
   if (st->storage == HJ_DICTIONARY) p.index = st->index;
   for (int d = 0; d < st->dim; d++) {
@@ -167,7 +167,9 @@ template <int DOF> static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p.dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemSweepGrid(p.s.write, block.y, z);
 
-  if (cuda->st.storage != HJ_DICTIONARY)
+  if (cuda->st.storage != HJ_DICTIONARY && HJSystemIsFull<DOF>(cuda->system))
+    HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemFullOf<DOF>(cuda->system));
+  else if (cuda->st.storage != HJ_DICTIONARY)
     HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemBlocksOf<DOF>(cuda->system));
   else if (cuda->st.nrows == 1)
     HJSystemSweep_Kernel<DOF, true><<<grid, block, 0, stream>>>(p, HJSystemRowOf<DOF>(cuda->system, cuda->st.h_rows));

@@ -7,11 +7,11 @@
 #include "cuda/device/hjgpu.h"
 
 typedef struct {
-  HJTransfer    t;
-  HJShell       shell;
-  int           dof, n[3]; /* points of the result */
+  HJTransfer         t;
+  HJShell            shell;
+  int                dof, n[3]; /* points of the result */
   const PetscScalar *x, *ghost, *b, *keep, *keep_ghost;
-  PetscScalar *y;
+  PetscScalar       *y;
 } HJPointsArgs;
 
 /* An unknown of a point of the result */
@@ -35,8 +35,8 @@ static __device__ __forceinline__ HJPointsAt HJPointsAtOf(const HJPointsArgs &g,
 }
 
 /* The value of an unknown at a point of the source, owned or a ghost */
-static __device__ __forceinline__ double HJPointsRead(const HJPointsArgs &g, const PetscScalar *x, const PetscScalar *ghost, int l, PetscInt i,
-                                                      PetscInt j, PetscInt k)
+static __device__ __forceinline__ double HJPointsRead(const HJPointsArgs &g, const PetscScalar *x, const PetscScalar *ghost, int l,
+                                                      PetscInt i, PetscInt j, PetscInt k)
 {
   const PetscInt *n = g.shell.width;
 

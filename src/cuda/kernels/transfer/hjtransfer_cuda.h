@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The transpose of interpolation, and what several unknowns a point have, on arrays in device memory, for the backend's table. On PETSc's current stream, no wait */
+/* The transpose of interpolation, and what several unknowns a point have, on arrays in device memory, for the backend's table. On PETSc's
+   current stream, no wait */
 #pragma once
 
 #include "core/hjmultigrid.h"

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+   Cycles of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row: kernels of one row do the points
+   inside, on the user's own vectors. What the cycles make of the known points' unknowns depends on these alone, and is had at once; where
+   rows inside have their columns, they must be 0 from beginning to end. Decides where that is done.
+*/
+#include "hjpc.h"
+#include "operator/hjknown.h"
+
+struct _n_HJInner {
+  HJOperator   *op;      /* of the points inside */
+  HJPlanned     planned; /* one cycle from zero */
+  HJKnown       known;
+  HJKnownPoints points;
+  HJBox         lies; /* points of the vectors, in coordinates of those inside */
+};
+
+/* Whether a vector is in the memory of a backend */
+static PetscErrorCode HJInnerIsHere(const HJBackendOps *ops, Vec v, PetscBool *here)
+{
+  const PetscScalar *a;
+  PetscMemType       mtype;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(v, &a, &mtype));
+  *here = (PetscBool)(!PetscMemTypeDevice(mtype) == !PetscMemTypeDevice(ops->mtype));
+  PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator of the points inside, where all of these have one row; else it stays NULL */
+static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *whole)
+{
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+  PetscInt              tile[3] = {0, 0, 0};
+  PetscBool             placed;
+  char                  why[512];
+  DM                    da;
+  Mat                   B = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(HJKnownCreateDM(&in->known, whole->da, &da));
+  PetscCall(DMSetUp(da));
+  PetscCall(HJMatCreateInside(A, &in->known, da, &B));
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(B, whole->ops->mtype, &c));
+  if (c->storage == HJ_COEFFICIENTS_ROW)
+    PetscCall(HJOperatorCreate(B, da, PETSC_DECIDE, tile, whole->ops, whole->halo_ops, &in->op, why, sizeof(why)));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  if (!in->op) PetscFunctionReturn(PETSC_SUCCESS);
+  in->lies = HJKnownLies(&in->known, &whole->grid);
+  PetscCall(HJOperatorPlace(in->op, &in->lies, &placed));
+  if (!placed) PetscCall(HJOperatorDestroy(&in->op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether cycles of an operator might be of fewer points: a grid with more than one row, of one rank, whose vectors are where they run */
+static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, PetscBool *may)
+{
+  const HJStencil *st = whole->stencil;
+  Vec              v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, may));
+  *may = (PetscBool)(*may && whole->overlap < 0 && !whole->slabs && !HJGridHasNeighbors(&whole->grid) && HJArraysIn(whole->ops->mtype));
+  if (st->dof > 1 || st->dim < 2 || st->storage != HJ_DICTIONARY || st->nrows == 1) *may = PETSC_FALSE;
+  if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, NULL, &v));
+  PetscCall(HJInnerIsHere(whole->ops, v, may));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInnerCreate(Mat A, const HJOperator *whole, HJWeights *w, HJInner *inner)
+{
+  const HJArrayOps     *arrays = HJArraysIn(whole->ops->mtype);
+  const MPI_Comm        comm   = PetscObjectComm((PetscObject)A);
+  const HJCoefficients *c;
+  HJGetCoefficients     get;
+  HJInner               in;
+  VecType               type;
+  PetscBool             may;
+
+  PetscFunctionBegin;
+  *inner = NULL;
+  PetscCall(HJInnerMayBe(A, whole, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&in));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(A, whole->ops->mtype, &c));
+  PetscCall(HJKnownFind(comm, arrays, &whole->grid, c, &in->known));
+  if (in->known.any) PetscCall(HJInnerMakeOperator(in, A, whole));
+  if (!in->op) {
+    PetscCall(PetscFree(in));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *inner = in;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(HJKnownPointsCreate(comm, &in->known, arrays, &whole->grid.owned, type, &in->points));
+  PetscCall(HJKnownPointsInvert(&in->points, A));
+  PetscCall(HJOperatorPlanRun(in->op, w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &in->planned));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInnerDestroy(HJInner *inner)
+{
+  HJInner in = *inner;
+
+  PetscFunctionBegin;
+  if (!in) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJKnownPointsDestroy(&in->points));
+  PetscCall(HJOperatorDestroy(&in->op));
+  PetscCall(PetscFree(*inner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the known unknowns of b and, unless it is NULL, x are 0 */
+static PetscErrorCode HJInnerAreZero(HJInner in, Vec b, Vec x, PetscBool *zero)
+{
+  const Vec v[] = {b, x};
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  *zero = PETSC_TRUE;
+  for (int i = 0; i < 2 && *zero; i++) {
+    if (!v[i]) continue;
+    PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, v[i], in->points.value[0]));
+    PetscCall(VecNorm(in->points.value[0], NORM_INFINITY, &norm));
+    *zero = (PetscBool)(norm == 0.0); /* not where it is no number */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Known points after its cycles: a subiteration takes the share w of the way to b / d. Those of the other array of the passes too */
+static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  PetscReal left = 1.0, cycle = 1.0;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < w->k; j++) cycle *= 1.0 - w->w[j];
+  for (PetscInt i = 0; i < its; i++) left *= cycle;
+  PetscCall(HJKnownPointsMix(&in->points, 1.0 - left, b, zero ? 0.0 : left, x, in->op->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInnerRun(HJInner in, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, PetscBool *done)
+{
+  HJRun run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
+
+  PetscFunctionBegin;
+  PetscCall(HJInnerIsHere(in->op->ops, b, done));
+  if (*done) PetscCall(HJInnerIsHere(in->op->ops, x, done));
+  if (*done && in->known.kept) PetscCall(HJInnerAreZero(in, b, zero ? NULL : x, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJInnerSetKnown(in, w, its, zero, b, x));
+  PetscCall(HJOperatorRun(in->op, w, &run));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJInnerView(const HJInner in, PetscViewer viewer)
+{
+  const HJOperator *op = in->op;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "%" PetscCount_FMT
+                                   " rows in the outermost layers are a diagonal alone, columns %s: where their unknowns are had at "
+                                   "once, cycles are of the points inside, kernels: %s\n",
+                                   in->points.n, in->known.kept ? "kept" : "dropped", op->ops->kernels(op->backend, NULL)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
