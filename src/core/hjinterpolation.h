@@ -273,8 +273,8 @@ static inline HJ_HOST_DEVICE PetscBool HJIsShore(const HJFine *a, const HJFineRo
 
 /*
    Whether a fine point is a diagonal alone, but land that values go around: of the 8 points around it in a plane of refined directions
-   those that are coupled make one piece, both in one direction are among them, and nothing flows from those beside it to it. Were its coarse
-   point out of use, none would have values from beyond it, and what is smooth would be less so on each next grid
+   those that are coupled make one piece, both in one direction are among them, and nothing flows from those beside it to it. Were its
+   coarse point out of use, none would have values from beyond it, and what is smooth would be less so on each next grid
 */
 HJ_CALLED PetscBool HJIsIsland(const HJColumns *w, const HJFine *a, const PetscInt at[3])
 {
