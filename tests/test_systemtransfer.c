@@ -2,6 +2,7 @@
 /* MATHJTRANSFER and P^T A P where a point has several unknowns, against AIJ: random grids and boundaries, coarse points even or odd, points
    that have no part in it. ranks: 1 2 3 4 */
 #include "hjsystemcase.h"
+#include "hjelasticity.h"
 #include "operator/hjtransfers.h"
 
 /* Largest difference of two vectors, by the largest number in the second */
@@ -205,6 +206,75 @@ static PetscErrorCode TestRandom(PetscInt which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCMG's own hierarchy of an elasticity problem: its interpolation, and whether the product with it, are of these types */
+static PetscErrorCode RunPCMG(MatType type, PetscInt *its, Vec *x, PetscBool *types)
+{
+  DM        da;
+  Mat       A, P, coarse;
+  KSP       ksp, level;
+  PC        pc;
+  Vec       b;
+  PetscBool is[2];
+
+  PetscFunctionBegin;
+  PetscCall(SystemGrid(2, 33, 2, DM_BOUNDARY_NONE, PETSC_TRUE, &da));
+  PetscCall(DMSetMatType(da, type));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ElasticityFill(da, 0.3, 1.0, A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, da));
+  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, 3, NULL));
+  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  for (PetscInt l = 1; l < 3; l++) {
+    PC smoother;
+
+    PetscCall(PCMGGetSmoother(pc, l, &level));
+    PetscCall(KSPSetType(level, KSPRICHARDSON));
+    PetscCall(KSPRichardsonSetScale(level, 0.6));
+    PetscCall(KSPGetPC(level, &smoother));
+    PetscCall(PCSetType(smoother, PCJACOBI));
+  }
+  PetscCall(MatCreateVecs(A, x, &b));
+  PetscCall(SystemVector(da, 2, -1, 1, b));
+  PetscCall(KSPSolve(ksp, b, *x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(PCMGGetInterpolation(pc, 2, &P));
+  PetscCall(PCMGGetSmoother(pc, 1, &level));
+  PetscCall(KSPGetOperators(level, NULL, &coarse));
+  PetscCall(PetscObjectTypeCompare((PetscObject)P, MATHJTRANSFER, &is[0]));
+  PetscCall(PetscObjectTypeCompare((PetscObject)coarse, MATHJSTENCIL, &is[1]));
+  *types = (PetscBool)(is[0] && is[1]);
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestPCMG(void)
+{
+  PetscInt  its[2];
+  Vec       x[2];
+  PetscBool types[2];
+  PetscReal apart;
+
+  PetscFunctionBegin;
+  PetscCall(RunPCMG(MATAIJ, &its[0], &x[0], &types[0]));
+  PetscCall(RunPCMG(MATHJSTENCIL, &its[1], &x[1], &types[1]));
+  PetscCall(Apart(x[1], x[0], &apart));
+  PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && its[0] < 100 && !types[0] && types[1] && apart <= 1e-6),
+                     "PCMG of elasticity: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT "; solutions differ by %g", its[1], its[0],
+                     (double)apart));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -212,6 +282,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt which = 0; which < 45; which++) PetscCall(TestRandom(which));
+  PetscCall(TestPCMG());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -128,7 +128,8 @@ struct _n_HJTransferProduct {
 
 /*
    Of several unknowns a point, all arrays with so many numbers a point. mask: 0 at fine points that are to have no part in the
-   interpolation, shares: P^T mask. keep is that mask, but 1 where a coarse point would have no part in anything: at the fine one that has its value
+   interpolation, shares: P^T mask. keep is that mask, but 1 where a coarse point would have no part in anything: at the fine one that has
+   its value
 */
 struct _n_HJTransferKeep {
   const HJTransfer  *transfer;

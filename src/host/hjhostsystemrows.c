@@ -141,22 +141,25 @@ static void HJSystemScaled(const HJSystemRows *a, PetscInt slot, PetscCount at, 
   HJBlockMultiply(a->h->st.dof, a->inverse, a->block[0], scaled);
 }
 
-/* What a point's neighbour adds to its sums. x: the neighbour's; NULL: 1 */
-static void HJSystemAddNeighbor(const HJSystemRows *a, PetscInt slot, PetscCount at, PetscCount to, const PetscScalar *x, PetscScalar *sum)
+/* What the neighbours of n points that have one row of a dictionary, which is scaled, add to their sums. x: the neighbours'; NULL: 1 */
+static void HJSystemAddScaled(const HJSystemRows *a, PetscInt slot, PetscInt row, PetscInt n, const PetscScalar *x, PetscScalar *sum)
 {
   const HJStencil *st  = &a->h->st;
   const PetscInt   dof = st->dof;
 
-  if (!a->skew && st->storage == HJ_DICTIONARY) { /* its rows are scaled */
-    const PetscScalar *row = st->rows + (PetscCount)st->index[at] * st->nentries;
+  for (PetscInt m = a->first[slot]; m < a->first[slot + 1]; m++) {
+    const HJEntry  *e    = &st->entry[a->order[m]];
+    const PetscReal size = PetscAbsScalar(st->rows[(PetscCount)row * st->nentries + a->order[m]]);
 
-    for (PetscInt i = a->first[slot]; i < a->first[slot + 1]; i++) {
-      const HJEntry *e = &st->entry[a->order[i]];
-
-      sum[e->row] += PetscAbsScalar(row[a->order[i]]) * (x ? x[e->column] : 1.0);
-    }
-    return;
+    for (PetscInt i = 0; i < n; i++) sum[i * dof + e->row] += size * (x ? x[i * dof + e->column] : 1.0);
   }
+}
+
+/* What a point's neighbour adds to its sums, but for a dictionary's rows without skew. x: the neighbour's; NULL: 1 */
+static void HJSystemAddNeighbor(const HJSystemRows *a, PetscInt slot, PetscCount at, PetscCount to, const PetscScalar *x, PetscScalar *sum)
+{
+  const PetscInt dof = a->h->st.dof;
+
   HJSystemScaled(a, slot, at, to, a->work);
   for (PetscInt c = 0; c < dof; c++) {
     for (PetscInt d = 0; d < dof; d++) sum[c] += PetscAbsScalar(a->work[c * dof + d]) * (x ? x[d] : 1.0);
@@ -230,8 +233,13 @@ static void HJSystemAddPoints(const HJSystemRows *a, PetscInt slot, PetscCount a
   }
   for (PetscInt i = 0; i < n && (st->storage == HJ_DICTIONARY || !slot); i += step) {
     step = 1;
+    if (!a->skew && st->storage == HJ_DICTIONARY) {
+      while (i + step < n && own[i + step] == own[i]) step++;
+      HJSystemAddScaled(a, slot, own[i], step, x ? x + i * dof : NULL, sum + i * dof);
+      continue;
+    }
     HJSystemAddNeighbor(a, slot, at + i, to + i, x ? x + i * dof : NULL, sum + i * dof);
-    if (!a->skew || st->storage == HJ_VARIABLE) continue;
+    if (st->storage == HJ_VARIABLE) continue;
     for (; i + step < n && own[i + step] == own[i] && other[i + step] == other[i]; step++) /* what was added is in a->work */
       for (PetscInt e = 0; e < dof * dof; e++) sum[(i + step) * dof + e / dof] += PetscAbsScalar(a->work[e]);
   }

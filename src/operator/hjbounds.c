@@ -207,7 +207,7 @@ static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
 
 /* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
    have pointers into it */
-PetscErrorCode HJCopyRows(Mat A, PetscBool diagonal, Mat *M)
+static PetscErrorCode HJCopyRows(Mat A, Mat *M)
 {
   PetscInt m, n, start, end, *own, *other;
 
@@ -216,14 +216,12 @@ PetscErrorCode HJCopyRows(Mat A, PetscBool diagonal, Mat *M)
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   PetscCall(PetscCalloc2(m, &own, m, &other));
   PetscCall(HJCountRows(A, own, other));
-  for (PetscInt r = 0; r < m && diagonal; r++) own[r] += own[r] < n;
   PetscCall(MatCreateAIJ(PetscObjectComm((PetscObject)A), m, n, PETSC_DETERMINE, PETSC_DETERMINE, 0, own, 0, other, M));
   PetscCall(PetscFree2(own, other));
   for (PetscInt r = start; r < end; r++) {
     const PetscInt    *columns;
     const PetscScalar *values;
 
-    if (diagonal) PetscCall(MatSetValue(*M, r, r, 0.0, INSERT_VALUES));
     PetscCall(MatGetRow(A, r, &n, &columns, &values));
     PetscCall(MatSetValues(*M, 1, &r, n, columns, values, INSERT_VALUES));
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
@@ -248,7 +246,7 @@ static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
   if (!aij && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
   if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   else if (upper) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
-  else PetscCall(HJCopyRows(A, PETSC_FALSE, M));
+  else PetscCall(HJCopyRows(A, M));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
   if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
   else diagonal = *M;

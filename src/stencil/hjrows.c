@@ -502,22 +502,40 @@ static void HJRowsCopyBlock(const HJRows *rows, PetscCount point, unsigned int o
   }
 }
 
+/* Of a line of a stencil matrix's arrays: whether each point has the same numbers as the one before it. Others have no such points */
+static void HJRowsFindRepeats(const HJRows *rows, PetscCount line, unsigned char repeats[])
+{
+  const HJCoefficients *c = rows->c;
+  const PetscInt        n = rows->width[0];
+
+  memset(repeats, c && c->storage == HJ_COEFFICIENTS_ARRAYS, n);
+  for (PetscInt s = 0; c && c->storage == HJ_COEFFICIENTS_ARRAYS && s < c->nslots; s++) {
+    const PetscScalar *a = c->value + HJSlotBegin(c, s) + line;
+
+    for (PetscInt i = 1; i < n; i++) repeats[i] &= a[i] == a[i - 1];
+  }
+}
+
 PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
 {
   const PetscInt *n = rows->width, size = rows->nslots * rows->dof * rows->dof;
   const PetscBool one = HJRowsAreOneBlock(rows);
   PetscScalar    *a;
+  unsigned char  *repeats;
   HJBlockRow      point;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(size, &a));
+  PetscCall(PetscMalloc2(size, &a, n[0], &repeats));
   point.a = a;
   for (point.k = 0; point.k < n[2]; point.k += one ? HJRowsLikeCoordinate(point.k, n[2]) : 1) {
     for (point.j = 0; point.j < n[1]; point.j += one ? HJRowsLikeCoordinate(point.j, n[1]) : 1) {
       const PetscInt line = (point.k * n[1] + point.j) * n[0];
 
       HJRowsSetLine(rows, point.j, point.k);
-      for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i += one ? HJRowsLikeCoordinate(point.i, n[0]) : 1) {
+      HJRowsFindRepeats(rows, line, repeats);
+      for (point.i = 0; point.i < n[0] && rows->wide_row < 0; point.i += one ? HJRowsLikeCoordinate(point.i, n[0]) : point.n) {
+        point.n = 1;
+        while (point.i > 0 && point.i + point.n < n[0] - 1 && repeats[point.i + point.n]) point.n++;
         if (point.i > 1 && point.i < n[0] - 1) HJRowsMovePoint(rows);
         else point.outside = HJRowsSetPoint(rows, point.i);
         PetscCall(PetscArrayzero(a, size));
@@ -527,7 +545,7 @@ PetscErrorCode HJRowsForEachBlock(HJRows *rows, HJVisitBlock visit, void *ctx)
       }
     }
   }
-  PetscCall(PetscFree(a));
+  PetscCall(PetscFree2(a, repeats));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

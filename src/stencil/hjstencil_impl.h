@@ -116,9 +116,9 @@ PETSC_INTERN PetscErrorCode HJRowsClose(HJRows *);
 
 /* The rows of a point with several unknowns */
 typedef struct {
-  PetscInt           i, j, k;
-  unsigned int       outside; /* bit per slot of a box: leads outside the domain */
-  const PetscScalar *a;       /* [slots of a box][dof][dof] */
+  PetscInt           i, j, k, n; /* n: points from this one on along the line that have the same rows, of a stencil matrix's arrays */
+  unsigned int       outside;    /* bit per slot of a box: leads outside the domain */
+  const PetscScalar *a;          /* [slots of a box][dof][dof] */
 } HJBlockRow;
 
 typedef PetscErrorCode (*HJVisitBlock)(const HJBlockRow *, void *);

@@ -105,7 +105,7 @@ static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
   if (number < 0) s->few = PETSC_FALSE;
   if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
   if (number == s->distinct.n - 1 && number == s->known) s->first[s->known++] = point;
-  if (s->id) s->id[point] = (unsigned short)number;
+  for (PetscInt i = 0; s->id && i < row->n; i++) s->id[point + i] = (unsigned short)number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,9 +385,11 @@ static PetscErrorCode HJSystemFillVisit(const HJBlockRow *row, void *ctx)
   PetscFunctionBegin;
   if (!HJSystemInvert(s, row->a)) HJSystemFoundSingular(s, ((PetscCount)row->k * s->n[1] + row->j) * s->n[0] + row->i);
   for (PetscInt e = 0; e < st->nentries; e++) {
-    const HJEntry *entry = &st->entry[e];
+    const HJEntry    *entry  = &st->entry[e];
+    const PetscScalar v      = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+    PetscScalar      *values = HJStencilValues(st, e, to);
 
-    *HJStencilValues(st, e, to) = e < st->ninverse ? s->work[entry->row * s->dof + entry->column] : row->a[HJEntryPlace(st, entry)];
+    for (PetscInt i = 0; i < row->n; i++) values[i] = v;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -52,7 +52,7 @@ template <int DOF> struct HJSystemRow {
   PetscScalar    a[HJ_MAX_SLOTS][DOF * DOF];
 };
 
-/* The same where all entries of all blocks are there: place of the first one of each row. Nothing is asked about an entry then, of which the
+/* The same where all entries of all blocks are there: place of the first one of each row. Nothing is asked about an entry then, where the
    compiler would have few loads in flight */
 template <int DOF> struct HJSystemFull {
   int         noffsets;
