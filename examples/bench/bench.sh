@@ -89,7 +89,11 @@ measure_mpi()
     return
   fi
   measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -repetitions 9
-  measure -cases hjmgstrong2d -m2 8193 -repetitions 9
+  measure -cases hjmgstrong2d,hjmgstrong3d -m2 8193 -m3 513 -repetitions 9
+  measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -m2 513 -m3 33 -repetitions 9
+  measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -m2 1025 -m3 65 -repetitions 9
+  measure -cases hjmg2d,hjmg3d,hjmgstrong2d,hjmgstrong3d -m2 2049 -m3 129 -repetitions 9
+  measure -cases hjmgvariable2d,hjmgvariable3d,hjmgvariablestrong2d,hjmgvariablestrong3d -repetitions 9
   measure -cases mg2d,mg3d,mgstrong2d,mgstrong3d -dm_mat_type hjstencil -repetitions 9 -peer_sweeps 0 -exchanges ipc -our_hjmg -our_sweeps 6,7 \
     -our_ksp_knoll -our_mg_levels_pc_hjacobi_schedule chebyshev
   measure -cases mg2d -repetitions 7 -peer_sweeps 2,3 -peer_leave_out 2 -our_sweeps 7,8,10 -our_leave_out 4

@@ -11,10 +11,11 @@ An iteration on p GPUs takes
     of its grid and of the next coarser one;
   for each level that lies on several GPUs a constant (exchanges, sweeps in two parts, waits), and more for each point of a face towards each
     neighbour: one on two GPUs, two in the middle of more;
-  a constant for two GPUs, or for more, once: coarse grids gathered on one GPU, the norm of all.
-These four numbers are fitted to all rows of two and of four GPUs, for each solver and dimension. For eight GPUs all but the last one are
-those of four, and the last one grows as much as from two to four. A level with fewer points a GPU than LEAST goes to fewer GPUs, as
-PCHJMGSetRankPoints() says.
+  a constant once: coarse grids gathered on one GPU, the norm of all;
+and that a factor times for each doubling from two GPUs to eight: all wait for the slowest one.
+The three constants are fitted to the rows of two GPUs of one commit, for each solver and dimension. The factor is the mean of what is
+measured on four GPUs over that; where that commit has no rows of four it is that of an older one with as many points a GPU on four and on
+two. A level with fewer points a GPU than LEAST goes to fewer GPUs, as PCHJMGSetRankPoints() says.
 
 On several hosts each level on more GPUs than a host has costs MESSAGES messages one after another more, each with the halo of one sweep.
 
@@ -30,6 +31,7 @@ MESSAGES = 4
 HALO_LINES = {2: 8, 3: 4}
 COARSEST = 3
 GPUS = 8
+SIZES = {2: (4097, 8193), 3: (257, 513)}
 MANY = (16, 64, 1024)
 GPUS_A_HOST = 8
 
@@ -76,20 +78,31 @@ class Model:
     def __init__(self, rows, dim, coefficients, solver):
         self.dim, self.name = dim, f"{dim}D, {coefficients}, {'CG' if 'CG' in solver else 'the solver'}"
         case = "hjmgvariable" if coefficients == "arrays" else "hjmg"
-        self.rows = [r for r in rows if r["what"] == solver and r["case"] in (f"{case}{dim}d", f"{case}strong{dim}d") and r["exchange"] != "nccl"]
+        rows = [r for r in rows if r["what"] == solver and r["case"] in (f"{case}{dim}d", f"{case}strong{dim}d") and r["exchange"] != "nccl"]
+        commit = next((r["commit"] for r in rows if r["ranks"] == "1"), None)
         one = {}
-        for row in self.rows:
+        for row in rows:
             if row["ranks"] == "1":
                 one.setdefault(int(row["nx"]), []).append(self.time_of(row))
         self.one = sorted((n, min(t)) for n, t in one.items())
-        self.measured = [r for r in self.rows if r["ranks"] != "1"]
-        if len(self.one) > 1 and len(self.measured) > 4:
-            values = [self.time_of(r) for r in self.measured]
-            terms = [self.terms(int(r["nx"]), self.points(r), int(r["ranks"])) for r in self.measured]
-            work = [self.work(self.points(r), int(r["ranks"])) for r in self.measured]
-            self.numbers = fit([[x / v for x in t] for t, v in zip(terms, values)], [(v - w) / v for v, w in zip(values, work)])
-        else:
-            self.numbers = None
+        self.measured = [r for r in rows if r["ranks"] != "1" and r["commit"] == commit]
+        self.factor, self.numbers = 1.0, None
+        if len(self.one) > 1 and len(self.measured) > 3:
+            self.numbers = self.fitted([r for r in self.measured if r["ranks"] == "2"])
+            self.factor = self.doubling([r for r in rows if r["case"] == f"{case}{dim}d" and r["commit"] != commit])
+
+    def fitted(self, rows):
+        values = [self.time_of(r) for r in rows]
+        terms = [self.terms(int(r["nx"]), self.points(r), int(r["ranks"])) for r in rows]
+        work = [self.work(self.points(r), int(r["ranks"])) for r in rows]
+        return fit([[x / v for x in t] for t, v in zip(terms, values)], [(v - w) / v for v, w in zip(values, work)])
+
+    def doubling(self, older):
+        ratios = [self.time_of(r) / self.iteration(int(r["nx"]), self.points(r), 4) for r in self.measured if r["ranks"] == "4"]
+        if not ratios:
+            on = {r["ranks"]: self.time_of(r) for r in older}
+            ratios = [on["4"] / on["2"]]
+        return math.exp(sum(math.log(r) for r in ratios) / len(ratios))
 
     @staticmethod
     def points(row):
@@ -124,20 +137,18 @@ class Model:
         return sum(self.on_one(level / p) - self.on_one(level / p / 2 ** self.dim) for level, p in self.levels(points, gpus))
 
     def terms(self, n, points, gpus):
-        """What the fitted numbers are multiplied by: once on two GPUs, once on more; levels on several; points of their faces. n: points of
-        the finest grid in the directions that are not cut"""
+        """What the fitted numbers are multiplied by: once; levels on several GPUs; points of their faces. n: points of the finest grid in the
+        directions that are not cut"""
         several = sum(p > 1 for _, p in self.levels(points, gpus))
         faces = sum((n / 2 ** level) ** (self.dim - 1) for level in range(several))
-        return [float(gpus == 2), float(gpus > 2), float(several), faces * (1 if gpus == 2 else 2)]
+        return [1.0, float(several), faces * (1 if gpus == 2 else 2)]
 
     def iteration(self, n, points, gpus, message=None):
         """message: the time of a message between hosts that carries so many bytes, or None on one host."""
         if gpus == 1:
             return self.on_one(points)
-        two, more, level, face = self.numbers
-        once = two if gpus == 2 else more if gpus <= 4 else 2 * more - two
-        _, _, several, faces = self.terms(n, points, gpus)
-        total = self.work(points, gpus) + once + several * level + faces * face
+        total = self.work(points, gpus) + sum(x * t for x, t in zip(self.numbers, self.terms(n, points, gpus)))
+        total *= self.factor ** (math.log2(min(gpus, GPUS_A_HOST)) - 1)
         for k, (_, p) in enumerate(self.levels(points, gpus)):
             if p > GPUS_A_HOST and message:
                 total += MESSAGES * message(8 * HALO_LINES[self.dim] * (n / 2 ** k) ** (self.dim - 1))
@@ -145,10 +156,10 @@ class Model:
 
 
 def describe(models):
-    print("| microseconds | once, on two GPUs | once, on more | a level on several | 1000 points of a face |\n| --- | --- | --- | --- | --- |")
+    print("| microseconds | once | a level on several GPUs | 1000 points of a face | each doubling |\n| --- | --- | --- | --- | --- |")
     for m in models:
-        two, more, level, face = (1e6 * x for x in m.numbers)
-        print(f"| {m.name} | {two:.0f} | {more:.0f} | {level:.0f} | {1e3 * face:.2f} |")
+        once, level, face = (1e6 * x for x in m.numbers)
+        print(f"| {m.name} | {once:.0f} | {level:.0f} | {1e3 * face:.2f} | x {m.factor:.3f} |")
 
 
 def beside_measured(models):
@@ -165,8 +176,8 @@ def of_eight(models):
     print(f"\n| an iteration on {GPUS} GPUs | as many points a GPU as | efficiency | a grid of fixed size | times as fast as one |"
           "\n| --- | --- | --- | --- | --- |")
     for m in models:
-        for n, alone in m.one[-2:]:
-            points = n ** m.dim
+        for n in SIZES[m.dim]:
+            points, alone = n ** m.dim, m.on_one(n ** m.dim)
             weak, strong = m.iteration(n, points * GPUS, GPUS), m.iteration(n, points, GPUS)
             print(f"| {m.name} | {n}^{m.dim}: {1e3 * weak:.2f} ms | {alone / weak:.0%} | {n}^{m.dim}: {1e3 * strong:.2f} ms | {alone / strong:.1f} |")
 
@@ -177,11 +188,12 @@ def of_many(models, latency, bandwidth):
 
     print("\n| fixed points a GPU | GPUs | an iteration | of that, one GPU's work | levels on several GPUs | efficiency |"
           "\n| --- | --- | --- | --- | --- | --- |")
-    for m, (n, alone) in ((m, size) for m in models for size in m.one[-2:]):
+    for m, n in ((m, n) for m in models for n in SIZES[m.dim]):
+        alone = m.on_one(n ** m.dim)
         for gpus in MANY:
             points = n ** m.dim * gpus
             modelled = m.iteration(n, points, gpus, message)
-            print(f"| {m.name}, {n}^{m.dim} | {gpus} | {1e3 * modelled:.2f} ms | {1e3 * alone:.2f} ms | {int(m.terms(n, points, gpus)[2])} "
+            print(f"| {m.name}, {n}^{m.dim} | {gpus} | {1e3 * modelled:.2f} ms | {1e3 * alone:.2f} ms | {int(m.terms(n, points, gpus)[1])} "
                   f"| {alone / modelled:.0%} |")
 
 

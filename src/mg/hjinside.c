@@ -16,13 +16,9 @@ struct _n_HJMGInside {
   PetscBool           stencil; /* the matrix itself is a stencil matrix */
   const HJBackendOps *ops;
   const HJArrayOps   *arrays;   /* of the same memory */
-  PetscCount          nknown;   /* known points of this rank */
-  PetscCount         *at;       /* [nknown] where they lie among the owned ones, in that memory */
-  Vec                 inverse;  /* [nknown] of their diagonals */
-  Vec                 value[2]; /* [nknown] for a moment */
+  HJKnownPoints       points;   /* known ones of this rank */
   Vec                 b, x;     /* inside; made when first needed */
   Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
-  PetscScalar        *stage;    /* of the whole grid, in that memory, for vectors that lie elsewhere */
 };
 
 typedef enum { HJ_INSIDE_GATHER, HJ_INSIDE_SCATTER } HJMGInsideWay;
@@ -35,7 +31,7 @@ static PetscErrorCode HJMGInsideMove(HJMGInside in, HJMGInsideWay way, Vec whole
   HJVecArray   w, i;
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->stage, &w));
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->points.stage, &w));
   PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ : HJ_WRITE, inside, NULL, &i));
   if (out) PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, box, i.used, owned, w.used));
   else PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, owned, w.used, box, i.used));
@@ -44,60 +40,23 @@ static PetscErrorCode HJMGInsideMove(HJMGInside in, HJMGInsideWay way, Vec whole
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of the known points between a vector of the whole grid and one of these alone */
-static PetscErrorCode HJMGInsideMoveKnown(HJMGInside in, HJMGInsideWay way, Vec whole, Vec known)
-{
-  const int  out = way == HJ_INSIDE_SCATTER;
-  HJVecArray w, v;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->stage, &w));
-  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ : HJ_WRITE, known, NULL, &v));
-  if (out) PetscCall((*in->arrays->scatter)(in->nknown, in->at, v.used, w.used));
-  else PetscCall((*in->arrays->gather)(in->nknown, in->at, w.used, v.used));
-  PetscCall(HJVecClose(&v));
-  PetscCall(HJVecClose(&w));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* value[0] = inverse (b - minus) at known points; minus may be NULL */
 static PetscErrorCode HJMGInsideSolveKnown(HJMGInside in, Vec b, Vec minus)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, b, in->value[0]));
+  PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, b, in->points.value[0]));
   if (minus) {
-    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, minus, in->value[1]));
-    PetscCall(VecAXPY(in->value[0], -1.0, in->value[1]));
+    PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, minus, in->points.value[1]));
+    PetscCall(VecAXPY(in->points.value[0], -1.0, in->points.value[1]));
   }
-  PetscCall(VecPointwiseMult(in->value[0], in->inverse, in->value[0]));
+  PetscCall(VecPointwiseMult(in->points.value[0], in->points.inverse, in->points.value[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
 {
-  HJVecArray ba, xa, d;
-
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, b, NULL, &ba));
-  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
-  PetscCall(HJVecOpen(in->ops, NULL, HJ_READ, in->inverse, NULL, &d));
-  PetscCall((*in->arrays->mix_at)(in->nknown, in->at, 1.0, d.used, ba.used, 0.0, NULL, xa.used));
-  PetscCall(HJVecClose(&d));
-  PetscCall(HJVecClose(&xa));
-  PetscCall(HJVecClose(&ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGInsideInvert(HJMGInside in, Mat A)
-{
-  Vec diagonal;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, NULL, &diagonal));
-  PetscCall(MatGetDiagonal(A, diagonal));
-  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, diagonal, in->inverse));
-  PetscCall(VecReciprocal(in->inverse));
-  PetscCall(VecDestroy(&diagonal));
+  PetscCall(HJKnownPointsMix(&in->points, 1.0, b, 0.0, x, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,10 +78,7 @@ static PetscErrorCode HJMGInsideCreateVecs(HJMGInside in, Mat whole, Mat inside)
   PetscFunctionBegin;
   for (int i = 0; i < 2 && in->known.kept; i++) PetscCall(MatCreateVecs(whole, NULL, &in->whole[i]));
   PetscCall(MatGetVecType(inside, &type));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)whole), &in->inverse));
-  PetscCall(VecSetSizes(in->inverse, (PetscInt)in->nknown, PETSC_DETERMINE));
-  PetscCall(VecSetType(in->inverse, type));
-  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(in->inverse, &in->value[i]));
+  PetscCall(HJKnownPointsCreate(PetscObjectComm((PetscObject)whole), &in->known, in->arrays, &in->grid.owned, type, &in->points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,13 +109,12 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   in->arrays  = arrays;
   in->stencil = (PetscBool)!mg->converted;
   level->da   = NULL;
-  PetscCall(HJKnownList(&in->known, arrays, &in->grid.owned, &in->nknown, &in->at));
   PetscCall(DMGetVecType(in->da, &vectype));
   PetscCall(HJKnownCreateDM(&in->known, in->da, &level->da));
   PetscCall(HJMGSetUpDM(in->da, vectype, level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
   PetscCall(HJMGInsideCreateVecs(in, level->A, A));
-  PetscCall(HJMGInsideInvert(in, level->A));
+  PetscCall(HJKnownPointsInvert(&in->points, level->A));
   PetscCall(MatDestroy(&level->A));
   level->A      = A;
   mg->converted = PETSC_TRUE;
@@ -185,7 +140,7 @@ PetscErrorCode HJMGInsideRefresh(PC pc, PetscBool *same)
   PetscCall(HJMGInsideFind(A, in->arrays, &in->grid, &known));
   *same = HJKnownSame(&known, &in->known);
   if (*same) {
-    PetscCall(HJMGInsideInvert(in, A));
+    PetscCall(HJKnownPointsInvert(&in->points, A));
     PetscCall(HJMatCreateInside(A, &in->known, mg->level[0].da, &mg->level[0].A));
   }
   PetscCall(MatDestroy(&A));
@@ -198,15 +153,10 @@ PetscErrorCode HJMGInsideDestroy(HJMGInside *inp)
 
   PetscFunctionBegin;
   if (!in) PetscFunctionReturn(PETSC_SUCCESS);
-  if (in->at) PetscCall((*in->arrays->free)(&in->at));
-  if (in->stage) PetscCall((*in->ops->free)(NULL, &in->stage));
-  PetscCall(VecDestroy(&in->inverse));
+  PetscCall(HJKnownPointsDestroy(&in->points));
   PetscCall(VecDestroy(&in->b));
   PetscCall(VecDestroy(&in->x));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(VecDestroy(&in->value[i]));
-    PetscCall(VecDestroy(&in->whole[i]));
-  }
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&in->whole[i]));
   PetscCall(DMDestroy(&in->da));
   PetscCall(PetscFree(*inp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -219,10 +169,10 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionBegin;
   PetscCall(HJMGInsideSolveKnown(in, b, NULL));
   if (x) {
-    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_GATHER, x, in->value[1]));
-    PetscCall(VecAXPY(in->value[0], -1.0, in->value[1]));
+    PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, x, in->points.value[1]));
+    PetscCall(VecAXPY(in->points.value[0], -1.0, in->points.value[1]));
   }
-  PetscCall(VecNorm(in->value[0], NORM_1, &norm));
+  PetscCall(VecNorm(in->points.value[0], NORM_1, &norm));
   *differs = (PetscBool) !(norm == 0.0); /* also where it is none */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,7 +215,7 @@ PetscErrorCode HJMGInsideEnter(PC pc, PetscBool transposed, PetscBool zero, Vec 
   if (in->known.kept && !transposed) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
   if (some) { /* the residual of what is known, and zeros inside */
     PetscCall(VecSet(in->whole[0], 0.0));
-    PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_SCATTER, in->whole[0], in->value[0]));
+    PetscCall(HJKnownPointsMove(&in->points, PETSC_TRUE, in->whole[0], in->points.value[0]));
     PetscCall(MatResidual(pc->pmat, b, in->whole[0], in->whole[1]));
   }
   PetscCall(HJMGInsideMove(in, HJ_INSIDE_GATHER, some ? in->whole[1] : b, in->b));
@@ -286,7 +236,7 @@ PetscErrorCode HJMGInsideLeave(PC pc, PetscBool transposed, Vec b, Vec x)
     PetscCall(MatMultTranspose(pc->pmat, in->whole[0], in->whole[1]));
   }
   PetscCall(HJMGInsideSolveKnown(in, b, minus ? in->whole[1] : NULL));
-  PetscCall(HJMGInsideMoveKnown(in, HJ_INSIDE_SCATTER, x, in->value[0]));
+  PetscCall(HJKnownPointsMove(&in->points, PETSC_TRUE, x, in->points.value[0]));
   PetscCall(HJMGInsideMove(in, HJ_INSIDE_SCATTER, x, in->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -300,8 +250,8 @@ PetscReal HJMGInsideBytes(const HJMGInside in)
 {
   const PetscReal owned = (PetscReal)HJBoxSize(&in->grid.owned), inside = (PetscReal)HJBoxSize(&in->known.inside);
 
-  return (PetscReal)in->nknown * (sizeof(PetscCount) + sizeof(PetscScalar)) +
-         sizeof(PetscScalar) * ((PetscReal)in->nknown * 2 + (in->b ? 2 * inside : 0) + (in->known.kept ? 2 * owned : 0));
+  return (PetscReal)in->points.n * (sizeof(PetscCount) + sizeof(PetscScalar)) +
+         sizeof(PetscScalar) * ((PetscReal)in->points.n * 2 + (in->b ? 2 * inside : 0) + (in->known.kept ? 2 * owned : 0));
 }
 
 PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)

@@ -200,8 +200,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    direction is not coarsened.
 
    Where all rows of the outermost layers of the grid are a diagonal alone, of any value, as those of Dirichlet points are, their unknowns
-   are `b / d`, and on the CPU the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then
-   a copy. Elsewhere, and on a GPU, rows that are a diagonal alone should have one of about the size of the other rows', or their columns
+   are `b / d`, and the grids are those of the points inside, whether these rows' columns are kept or eliminated; level 0 is then a copy of
+   the matrix. On one rank cycles run on the points inside of the vectors themselves, on a GPU where these have one row; else on copies of
+   them. Elsewhere rows that are a diagonal alone should have one of about the size of the other rows', or their columns
    eliminated; where theirs is more than 100 times smaller the interpolation follows the rows of the matrix. Rows may be scaled by any
    factors, from point to point or smoothly, as rows divided by the volume of their cell are: where scaling them back makes the matrix much
    more symmetric, cycles are those of a copy that is scaled back. Skew parts that are small beside the diagonals, as Newton's method makes

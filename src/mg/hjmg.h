@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   PETSc glue: what PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an
-   operator that smooths. A cycle is a list of steps on the levels, which set-up makes and apply runs. This room decides which levels
-   there are, how many sweeps each has, and how the last one is solved; products, kernels and coefficients are decided in other rooms.
+   What PCHJMG remembers. A level is a DMDA with a stencil matrix, the interpolation from the next coarser level, and an operator that
+   smooths; a cycle is a list of steps on the levels. Decides which levels there are, how many sweeps each has, how the last one is solved.
 
-   hjgrids.c makes the levels, with the DMDAs of hjdm.c and the operators of hjlevel.c; hjmgsetup.c decides what is made anew; hjsweeps.c
-   says how many sweeps a level has; hjsteps.c makes the lists of steps and runs them, hjmggraph.c decides when they are recorded,
-   hjtranspose.c makes what transposed cycles need, hjmgcycle.c is apply, hjmgnorm.c tests residuals, hjprecision.c runs cycles in single
-   precision, hjlines.c smooths by lines. hjmg.c has options and the manual page, hjmgview.c the view, hjmgsetters.c setters, hjlevellog.c
-   events. hjgather.c decides from which level on fewer ranks work, and on how many. hjcoarsest.c solves the coarsest grid by sweeps or an
-   inverse; hjsingular.c says what that leaves out where the matrix is singular, hjvoid.c finds points whose equation is then rounding.
-   Matrices that want care: hjskew.c says how unsymmetric one is, hjflow.c what is done about it, hjscale.c and hjscaletree.c scale rows,
-   hjweak.c lifts diagonals that are zero, missing or weak, hjzerorows.c leaves rows of zeros alone, hjorder.c sorts the rows of a
-   subdomain, hjinside.c leaves out boundary rows that are a diagonal alone. hjmgsystem.c is for matrices with several unknowns a point,
-   whose cycle PCMG runs.
+   Options, views: hjmg.c, hjmgsetters.c, hjmgview.c, hjlevellog.c. Set-up: hjmgsetup.c (what is made anew), hjgrids.c, hjdm.c, hjlevel.c,
+   hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
+   hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
+   Matrices that want care: hjskew.c, hjflow.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
+   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c.
 */
 #pragma once
 
@@ -543,10 +537,10 @@ PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);
 #define HJ_MG_SINGLE_PATIENCE 3
 #define HJ_MG_SINGLE_RANGE    "numbers leave the range of single ones"
 #define HJ_MG_SINGLE_STUCK    "the residual did not fall"
-/* Collective. The loop of KSPRICHARDSON with such cycles: the arguments of HJMGSolveRotated(), but that it goes on after cycle *it; -1:
-   it begins */
-PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
-                                            PetscInt *it);
+/* Collective. The loop of KSPRICHARDSON with such cycles: the arguments of HJMGSolveRotated(), but that it goes on after cycle *it. tested:
+   the norm of the iterate that is there was tested already */
+PETSC_INTERN PetscErrorCode HJMGSingleSolve(PC, KSP, const HJIterates *, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool tested,
+                                            const PetscReal *first, PetscInt *it);
 PETSC_INTERN PetscReal      HJMGSingleBytes(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGSingleView(const PC_HJMG *, PetscViewer);
 /* hjmggraph.c. The same, by replaying the graph of these vectors where there is one */

@@ -205,7 +205,7 @@ static PetscErrorCode HJMGSolveSingleRotated(PC pc, KSP ksp, const HJIterates *h
   PetscCall(HJMGSingleRotate(pc, ksp, how, b, x, its, zero, &vx, &vy, it));
   if (zero) mg->ended_in_y = (PetscBool)(vx != begun);
   if (vx != x) PetscCall(VecCopy(vx, x));
-  if (!ksp->reason && *it < its) PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, PETSC_FALSE, NULL, it));
+  if (!ksp->reason && *it < its) PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, PETSC_FALSE, PETSC_TRUE, NULL, it));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -237,8 +237,7 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   } else if (HJMGIsSingle(mg)) {
-    *it = -1;
-    PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, first, it));
+    PetscCall(HJMGSingleSolve(pc, ksp, how, b, x, its, zero, PETSC_FALSE, first, it));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGGetFinest(pc, b, &A, &y));

@@ -10,6 +10,17 @@ const char *const PCHJMGSmoothers[]    = {"auto", "points", "lines", "PCHJMGSmoo
 const char *const PCHJMGPrecisions[]   = {"auto", "single", "double", "PCHJMGPrecision", "PC_HJMG_PRECISION_", NULL};
 const char *const PCHJMGCoarseSolves[] = {"auto", "sweeps", "inverse", "PCHJMGCoarseSolve", "PC_HJMG_COARSE_SOLVE_", NULL};
 
+/* The next use of the PC sets up anew what this change asks for */
+static PetscErrorCode HJMGChanged(PC pc, HJMGChange change)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  mg->changed     = PetscMax(mg->changed, change);
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt n, const PetscInt k[])
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
@@ -26,8 +37,7 @@ static PetscErrorCode PCHJMGSetK_HJMG(PC pc, PetscInt n, const PetscInt k[])
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   mg->nk = n;
   PetscCall(PetscArraymove(mg->k, k, n));
-  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
-  pc->setupcalled = PETSC_FALSE;
+  PetscCall(HJMGChanged(pc, HJ_MG_CHANGED_WEIGHTS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,9 +123,8 @@ static PetscErrorCode PCHJMGSetLevels_HJMG(PC pc, PetscInt n)
   PetscCheck(n == PETSC_DECIDE || (n > 0 && n <= HJ_MG_MAX_LEVELS), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
              "The number of levels %" PetscInt_FMT " must be between 1 and %d, or PETSC_DECIDE", n, HJ_MG_MAX_LEVELS);
   if (mg->max_levels == n) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->max_levels  = n;
-  mg->changed     = HJ_MG_CHANGED_GRIDS;
-  pc->setupcalled = PETSC_FALSE;
+  mg->max_levels = n;
+  PetscCall(HJMGChanged(pc, HJ_MG_CHANGED_GRIDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,21 +176,7 @@ HJ_PUBLIC_SETTER(PCHJMGSetLevels, PetscInt, Int)
 @*/
 HJ_PUBLIC_GETTER(PCHJMGGetLevels, PetscInt)
 
-static PetscErrorCode PCHJMGSetTransfer_HJMG(PC pc, PCHJMGTransfer transfer)
-{
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)transfer >= 0 && transfer <= PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJMGSetTransfer()", (int)transfer);
-  if (mg->transfer == transfer) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->transfer    = transfer;
-  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_VALUES);
-  pc->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJMGGetTransfer_HJMG, PC_HJMG, PCHJMGTransfer, transfer)
+HJ_WORD_METHODS(PCHJMG, Transfer, HJMG, transfer, PC_HJMG_TRANSFER_OPERATOR, HJMGChanged, HJ_MG_CHANGED_VALUES)
 
 /*@
    PCHJMGSetTransfer - Sets how corrections are interpolated to the next finer grid
@@ -244,8 +239,7 @@ static PetscErrorCode PCHJMGSetRankPoints_HJMG(PC pc, PetscInt n)
              "The number of points a rank %" PetscInt_FMT " must be at least 0, or PETSC_DECIDE", n);
   if (mg->rank_points == n) PetscFunctionReturn(PETSC_SUCCESS);
   mg->rank_points = n;
-  mg->changed     = HJ_MG_CHANGED_GRIDS;
-  pc->setupcalled = PETSC_FALSE;
+  PetscCall(HJMGChanged(pc, HJ_MG_CHANGED_GRIDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,21 +394,8 @@ HJ_PUBLIC_SETTER(PCHJMGSetLog, PetscBool, Bool)
 @*/
 HJ_PUBLIC_GETTER(PCHJMGGetLog, PetscBool)
 
-static PetscErrorCode PCHJMGSetCoarseSolve_HJMG(PC pc, PCHJMGCoarseSolve solve)
-{
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)solve >= 0 && solve <= PC_HJMG_COARSE_SOLVE_INVERSE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJMGSetCoarseSolve()", (int)solve);
-  if (mg->coarse == solve) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->coarse      = solve;
-  mg->changed     = HJ_MG_CHANGED_GRIDS; /* sweeps may need more of them */
-  pc->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJMGGetCoarseSolve_HJMG, PC_HJMG, PCHJMGCoarseSolve, coarse)
+/* Sweeps may need more grids */
+HJ_WORD_METHODS(PCHJMG, CoarseSolve, HJMG, coarse, PC_HJMG_COARSE_SOLVE_INVERSE, HJMGChanged, HJ_MG_CHANGED_GRIDS)
 
 /*@
    PCHJMGSetCoarseSolve - Sets how the coarsest grid is solved
@@ -463,9 +444,8 @@ static PetscErrorCode PCHJMGSetGalerkin_HJMG(PC pc, PetscBool galerkin)
 
   PetscFunctionBegin;
   if (mg->galerkin == galerkin) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->galerkin    = galerkin;
-  mg->changed     = HJ_MG_CHANGED_GRIDS;
-  pc->setupcalled = PETSC_FALSE;
+  mg->galerkin = galerkin;
+  PetscCall(HJMGChanged(pc, HJ_MG_CHANGED_GRIDS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -514,21 +494,7 @@ HJ_PUBLIC_SETTER(PCHJMGSetGalerkin, PetscBool, Bool)
 @*/
 HJ_PUBLIC_GETTER(PCHJMGGetGalerkin, PetscBool)
 
-static PetscErrorCode PCHJMGSetSmoother_HJMG(PC pc, PCHJMGSmoother smoother)
-{
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)smoother >= 0 && smoother <= PC_HJMG_SMOOTHER_LINES, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJMGSetSmoother()", (int)smoother);
-  if (mg->smoother == smoother) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->smoother    = smoother;
-  mg->changed     = HJ_MG_CHANGED_GRIDS;
-  pc->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJMGGetSmoother_HJMG, PC_HJMG, PCHJMGSmoother, smoother)
+HJ_WORD_METHODS(PCHJMG, Smoother, HJMG, smoother, PC_HJMG_SMOOTHER_LINES, HJMGChanged, HJ_MG_CHANGED_GRIDS)
 
 /*@
    PCHJMGSetSmoother - Sets what smooths before and after a correction
@@ -579,21 +545,7 @@ HJ_PUBLIC_SETTER(PCHJMGSetSmoother, PCHJMGSmoother, Enum)
 @*/
 HJ_PUBLIC_GETTER(PCHJMGGetSmoother, PCHJMGSmoother)
 
-static PetscErrorCode PCHJMGSetPrecision_HJMG(PC pc, PCHJMGPrecision precision)
-{
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)precision >= 0 && precision <= PC_HJMG_PRECISION_DOUBLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJMGSetPrecision()", (int)precision);
-  if (mg->precision == precision) PetscFunctionReturn(PETSC_SUCCESS);
-  mg->precision   = precision;
-  mg->changed     = PetscMax(mg->changed, HJ_MG_CHANGED_WEIGHTS);
-  pc->setupcalled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJMGGetPrecision_HJMG, PC_HJMG, PCHJMGPrecision, precision)
+HJ_WORD_METHODS(PCHJMG, Precision, HJMG, precision, PC_HJMG_PRECISION_DOUBLE, HJMGChanged, HJ_MG_CHANGED_WEIGHTS)
 
 /*@
    PCHJMGSetPrecision - Sets the precision of what a cycle works with
@@ -653,26 +605,14 @@ HJ_PUBLIC_GETTER(PCHJMGGetPrecision, PCHJMGPrecision)
 
 PetscErrorCode HJMGComposeSetters(PC pc, PetscBool on)
 {
+  static const HJMethod methods[] = {
+    HJ_METHODS(PCHJMG, K, HJMG),           HJ_METHODS(PCHJMG, Levels, HJMG),   HJ_METHODS(PCHJMG, RankPoints, HJMG),
+    HJ_METHODS(PCHJMG, Transfer, HJMG),    HJ_METHODS(PCHJMG, Graph, HJMG),    HJ_METHODS(PCHJMG, Log, HJMG),
+    HJ_METHODS(PCHJMG, Galerkin, HJMG),    HJ_METHODS(PCHJMG, Smoother, HJMG), HJ_METHODS(PCHJMG, Precision, HJMG),
+    HJ_METHODS(PCHJMG, CoarseSolve, HJMG),
+  };
+
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetK_C", on ? PCHJMGSetK_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetK_C", on ? PCHJMGGetK_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLevels_C", on ? PCHJMGSetLevels_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLevels_C", on ? PCHJMGGetLevels_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetRankPoints_C", on ? PCHJMGSetRankPoints_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetRankPoints_C", on ? PCHJMGGetRankPoints_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetTransfer_C", on ? PCHJMGSetTransfer_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetTransfer_C", on ? PCHJMGGetTransfer_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGraph_C", on ? PCHJMGSetGraph_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGraph_C", on ? PCHJMGGetGraph_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetLog_C", on ? PCHJMGSetLog_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetLog_C", on ? PCHJMGGetLog_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetGalerkin_C", on ? PCHJMGSetGalerkin_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetGalerkin_C", on ? PCHJMGGetGalerkin_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetSmoother_C", on ? PCHJMGSetSmoother_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetSmoother_C", on ? PCHJMGGetSmoother_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetPrecision_C", on ? PCHJMGSetPrecision_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetPrecision_C", on ? PCHJMGGetPrecision_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGSetCoarseSolve_C", on ? PCHJMGSetCoarseSolve_HJMG : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCHJMGGetCoarseSolve_C", on ? PCHJMGGetCoarseSolve_HJMG : NULL));
+  PetscCall(HJMethodsCompose(pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

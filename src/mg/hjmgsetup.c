@@ -335,8 +335,8 @@ static PetscErrorCode HJMGStart(PC pc)
     }
   }
   PetscCall(MatMult(A, x, b));
-  PetscCall(VecAXPY(b, 1.0, x));
-  PetscCall(VecAYPX(b, 1.0, x));
+  PetscCall(VecAXPY(b, 0.5, x));
+  PetscCall(VecAYPX(b, 0.5, x)); /* not by 1, for which PETSc adds alone */
   PetscCall(VecTDot(b, x, &dot));
   PetscCall(VecNorm(x, NORM_2, &norm));
   PetscCall(VecDestroy(&b));

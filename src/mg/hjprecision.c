@@ -554,23 +554,23 @@ static PetscErrorCode HJMGSingleNorm(const PC_HJMG *mg, Vec r, PetscReal *norm, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, const PetscReal *first,
-                               PetscInt *it)
+PetscErrorCode HJMGSingleSolve(PC pc, KSP ksp, const HJIterates *how, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool tested,
+                               const PetscReal *first, PetscInt *it)
 {
-  PC_HJMG       *mg    = (PC_HJMG *)pc->data;
-  HJMGLevel     *level = &mg->level[0];
-  const PetscInt begun = *it;
-  PetscReal      largest, norm[HJ_MG_SINGLE_PATIENCE + 1];
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+  PetscReal  largest, norm[HJ_MG_SINGLE_PATIENCE + 1];
 
   PetscFunctionBegin;
   if (zero) PetscCall(VecSet(x, 0.0));
-  for (*it = PetscMax(*it, 0);; ++*it) {
+  for (;; ++*it) {
     PetscReal *now = &norm[*it % (HJ_MG_SINGLE_PATIENCE + 1)];
     const Vec  r   = zero && !*it ? b : level->r;
 
     if (r != b) PetscCall(MatResidual(level->A, b, x, r));
     PetscCall(HJMGSingleNorm(mg, r, now, &largest));
-    if (*it > begun) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    if (!tested) PetscCall(HJMGTest(ksp, *it, first && !*it ? *first : *now));
+    tested = PETSC_FALSE;
     if (ksp->reason || *it == its) break;
     if (mg->single && *it >= HJ_MG_SINGLE_PATIENCE && !(*now < norm[(*it + 1) % (HJ_MG_SINGLE_PATIENCE + 1)]))
       PetscCall(HJMGSingleLeave(pc, HJ_MG_SINGLE_STUCK));

@@ -3,6 +3,7 @@
    Outermost layers whose rows are a diagonal alone: layer after layer, as long as all points of one are so. Surfaces alone are looked at.
 */
 #include "hjknown.h"
+#include "hjvectors.h"
 #include "core/hjmultigrid.h"
 
 /* Fewer points than this are not left inside a direction */
@@ -111,24 +112,88 @@ PetscBool HJKnownSame(const HJKnown *a, const HJKnown *b)
   return (PetscBool)(a->any == b->any && a->kept == b->kept);
 }
 
-PetscErrorCode HJKnownList(const HJKnown *known, const HJArrayOps *arrays, const HJBox *owned, PetscCount *n, PetscCount **known_at)
+static PetscErrorCode HJKnownPointsList(const HJKnown *known, const HJBox *owned, HJKnownPoints *p)
 {
-  PetscCount place = 0, *at;
-  size_t     bytes;
+  const size_t bytes = (size_t)(HJBoxSize(owned) - HJBoxSize(&known->inside)) * sizeof(*p->at);
+  PetscCount   place = 0, *at;
 
   PetscFunctionBegin;
-  bytes = (size_t)(HJBoxSize(owned) - HJBoxSize(&known->inside)) * sizeof(*at);
   PetscCall(PetscMalloc1(bytes / sizeof(*at), &at));
-  *n = 0;
   for (PetscInt k = 0; k < owned->hi[2]; k++) {
     for (PetscInt j = 0; j < owned->hi[1]; j++) {
       for (PetscInt i = 0; i < owned->hi[0]; i++, place++)
-        if (!HJPointInside(&known->inside, i, j, k)) at[(*n)++] = place;
+        if (!HJPointInside(&known->inside, i, j, k)) at[p->n++] = place;
     }
   }
-  PetscCall((*arrays->alloc)(bytes, known_at));
-  PetscCall((*arrays->copy)(*known_at, at, bytes));
+  PetscCall((*p->arrays->alloc)(bytes, &p->at));
+  PetscCall((*p->arrays->copy)(p->at, at, bytes));
   PetscCall(PetscFree(at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsCreate(MPI_Comm comm, const HJKnown *known, const HJArrayOps *arrays, const HJBox *owned, VecType type,
+                                   HJKnownPoints *p)
+{
+  PetscFunctionBegin;
+  *p = (HJKnownPoints){.arrays = arrays};
+  PetscCall(HJKnownPointsList(known, owned, p));
+  PetscCall(VecCreate(comm, &p->inverse));
+  PetscCall(VecSetSizes(p->inverse, (PetscInt)p->n, PETSC_DETERMINE));
+  PetscCall(VecSetType(p->inverse, type));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(p->inverse, &p->value[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsDestroy(HJKnownPoints *p)
+{
+  PetscFunctionBegin;
+  if (p->at) PetscCall((*p->arrays->free)(&p->at));
+  if (p->stage) PetscCall((*p->arrays->free)(&p->stage));
+  PetscCall(VecDestroy(&p->inverse));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&p->value[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsMove(HJKnownPoints *p, PetscBool out, Vec whole, Vec points)
+{
+  HJVecArray w, v;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(p->arrays->backend, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &p->stage, &w));
+  PetscCall(HJVecOpen(p->arrays->backend, NULL, out ? HJ_READ : HJ_WRITE, points, NULL, &v));
+  if (out) PetscCall((*p->arrays->scatter)(p->n, p->at, v.used, w.used));
+  else PetscCall((*p->arrays->gather)(p->n, p->at, w.used, v.used));
+  PetscCall(HJVecClose(&v));
+  PetscCall(HJVecClose(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsInvert(HJKnownPoints *p, Mat A)
+{
+  Vec diagonal;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &diagonal));
+  PetscCall(MatGetDiagonal(A, diagonal));
+  PetscCall(HJKnownPointsMove(p, PETSC_FALSE, diagonal, p->inverse));
+  PetscCall(VecReciprocal(p->inverse));
+  PetscCall(VecDestroy(&diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other)
+{
+  HJVecArray ba, xa, d;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ_WRITE, x, NULL, &xa));
+  PetscCall(HJVecOpen(points->arrays->backend, NULL, HJ_READ, points->inverse, NULL, &d));
+  PetscCall((*points->arrays->mix_at)(points->n, points->at, p, d.used, ba.used, q, xa.used, xa.used));
+  if (other) PetscCall((*points->arrays->mix_at)(points->n, points->at, 0.0, NULL, NULL, 1.0, xa.used, other));
+  PetscCall(HJVecClose(&d));
+  PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

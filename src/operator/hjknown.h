@@ -19,8 +19,26 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJKnownFind(MPI_Comm, const HJArrayOps *, const HJGrid *, const HJCoefficients *, HJKnown *);
 /* Whether two of them are the same layers */
 PETSC_INTERN PetscBool HJKnownSame(const HJKnown *, const HJKnown *);
-/* The owned points that are known: how many, and where they lie, in the memory of these */
-PETSC_INTERN PetscErrorCode HJKnownList(const HJKnown *, const HJArrayOps *, const HJBox *owned, PetscCount *n, PetscCount **at);
+/* The known points of a rank, in the memory of a backend */
+typedef struct {
+  const HJArrayOps *arrays;
+  PetscCount        n;
+  PetscCount       *at;       /* [n] where they lie among the owned ones */
+  Vec               inverse;  /* [n] of their diagonals */
+  Vec               value[2]; /* [n] for a moment */
+  PetscScalar      *stage;    /* of the whole grid, for vectors that lie elsewhere */
+} HJKnownPoints;
+
+/* type: of vectors there */
+PETSC_INTERN PetscErrorCode HJKnownPointsCreate(MPI_Comm, const HJKnown *, const HJArrayOps *, const HJBox *owned, VecType type,
+                                                HJKnownPoints *);
+PETSC_INTERN PetscErrorCode HJKnownPointsDestroy(HJKnownPoints *);
+/* The inverse, of the diagonal of a matrix of the whole grid */
+PETSC_INTERN PetscErrorCode HJKnownPointsInvert(HJKnownPoints *, Mat);
+/* Values of these points, from a vector of the whole grid, or, out, to it */
+PETSC_INTERN PetscErrorCode HJKnownPointsMove(HJKnownPoints *, PetscBool out, Vec whole, Vec points);
+/* x = p inverse b + q x at these points of vectors of the whole grid, which lie there; other, where it is not NULL, is an array like x */
+PETSC_INTERN PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other);
 /* The points that a vector of the whole grid of one rank holds, in coordinates of the points inside */
 PETSC_INTERN HJBox HJKnownLies(const HJKnown *, const HJGrid *);
 /* Collective. A DMDA of the points inside of that of all, on the ranks that have them; not set up */

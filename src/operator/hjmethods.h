@@ -37,3 +37,40 @@
     *value = ((const Data *)pc->data)->field;                                                                                              \
     PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
   }
+
+/* What is composed as setter and getter of a field that has a word of a list, up to last; another one than before is told to Changed() */
+#define HJ_WORD_METHODS(Class, Name, Type, field, last, Changed, change)                                                                   \
+  static PetscErrorCode Class##Set##Name##_##Type(PC pc, Class##Name value)                                                                \
+  {                                                                                                                                        \
+    PC_##Type *data = (PC_##Type *)pc->data;                                                                                               \
+                                                                                                                                           \
+    PetscFunctionBegin;                                                                                                                    \
+    PetscCheck((int)value >= 0 && value <= (last), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,                             \
+               "Unknown value %d; see the manual page of " #Class "Set" #Name "()", (int)value);                                           \
+    if (data->field == value) PetscFunctionReturn(PETSC_SUCCESS);                                                                          \
+    data->field = value;                                                                                                                   \
+    PetscCall(Changed(pc, change));                                                                                                        \
+    PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
+  }                                                                                                                                        \
+  HJ_FIELD_GETTER(Class##Get##Name##_##Type, PC_##Type, Class##Name, field)
+
+typedef struct {
+  const char *name;
+  void (*function)(void);
+} HJMethod;
+
+/* Setter and getter in a list of what is composed */
+#define HJ_METHODS(Class, Name, Type)                                                                                                      \
+  {#Class "Set" #Name "_C", (void (*)(void))Class##Set##Name##_##Type},                                                                    \
+  {                                                                                                                                        \
+    #Class "Get" #Name "_C", (void (*)(void))Class##Get##Name##_##Type                                                                     \
+  }
+
+/* Composes them with the PC, or takes them away */
+static inline PetscErrorCode HJMethodsCompose(PC pc, size_t n, const HJMethod methods[], PetscBool compose)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < n; i++)
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[i].name, compose ? methods[i].function : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -3,14 +3,12 @@
    One grid operator: stencil, backend and halo put together. Runs passes on it and bounds its spectrum. Decides which backend, transport
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
 
-   hjchoose.c chooses backend, transport and reader, and reads -hj_exchange. hjoperator.c makes and refreshes an operator, hjpasses.c runs
-   a plan's passes: regions, halos, staging. hjbounds.c bounds eigenvalues; hjfailure.c says what happens where the numbers leave no
-   preconditioner. hjproducts.c multiplies, with the ghosts of hjghosts.c and vectors in a backend's memory of hjvectors.c; hjtransfers.c
-   interpolates, hjrestrictions.c restricts a residual in one pass. hjgalerkins.c makes Galerkin products, hjgalerkinrows.c those of few
-   distinct rows, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal alone. hjmove.c moves vectors
-   to other ranks, and lets cycles of several ranks be recorded; hjrounded.c has a level in single precision; hjkrylov.c is what PCs hand
-   to KSPs. Slabs: hjslabsetup.c measures and
-   chooses, hjslabs.c says what travels when, hjslabghosts.c has other ranks' planes.
+   hjchoose.c chooses. hjoperator.c makes and refreshes an operator, hjpasses.c runs a plan's passes, hjbounds.c bounds eigenvalues, hjstate.c
+   says which matrix was read. hjproducts.c multiplies, hjtransfers.c interpolates, hjrestrictions.c restricts a residual; hjghosts.c fills
+   their ghosts, hjvectors.c finds their vectors. hjgalerkins.c and hjgalerkinrows.c make Galerkin products, hjcoarsen.c chooses directions
+   to coarsen, hjknown.c finds layers whose rows are a diagonal alone, hjpairs.c reads one pair of several unknowns. hjrounded.c has a level
+   in single precision, hjmove.c moves vectors to other ranks, hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a
+   preconditioner, hjmethods.h the form of setters.
 */
 #pragma once
 

@@ -6,18 +6,13 @@
 */
 #include "hjpc.h"
 #include "operator/hjknown.h"
-#include "operator/hjvectors.h"
 
 struct _n_HJInner {
-  HJOperator       *op;      /* of the points inside */
-  HJPlanned         planned; /* one cycle from zero */
-  const HJArrayOps *arrays;
-  HJKnown           known;
-  HJBox             lies; /* points of the vectors, in coordinates of those inside */
-  PetscCount        nknown;
-  PetscCount       *at;      /* [nknown] where the known ones lie */
-  Vec               inverse; /* [nknown] of their diagonals, */
-  Vec               value;   /* [nknown] and room */
+  HJOperator   *op;      /* of the points inside */
+  HJPlanned     planned; /* one cycle from zero */
+  HJKnown       known;
+  HJKnownPoints points;
+  HJBox         lies; /* points of the vectors, in coordinates of those inside */
 };
 
 /* Whether a vector is in the memory of a backend */
@@ -34,7 +29,7 @@ static PetscErrorCode HJInnerIsHere(const HJBackendOps *ops, Vec v, PetscBool *h
 }
 
 /* The operator of the points inside, where all of these have one row; else it stays NULL */
-static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *whole, const HJGrid *grid)
+static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *whole)
 {
   const HJCoefficients *c;
   HJGetCoefficients     get;
@@ -55,83 +50,57 @@ static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *w
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
   if (!in->op) PetscFunctionReturn(PETSC_SUCCESS);
-  in->lies = HJKnownLies(&in->known, grid);
+  in->lies = HJKnownLies(&in->known, &whole->grid);
   PetscCall(HJOperatorPlace(in->op, &in->lies, &placed));
   if (!placed) PetscCall(HJOperatorDestroy(&in->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The known points of a vector to those alone */
-static PetscErrorCode HJInnerGather(HJInner in, Vec from, Vec to)
-{
-  HJVecArray f, t;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(in->op->ops, NULL, HJ_READ, from, NULL, &f));
-  PetscCall(HJVecOpen(in->op->ops, NULL, HJ_WRITE, to, NULL, &t));
-  PetscCall((*in->arrays->gather)(in->nknown, in->at, f.used, t.used));
-  PetscCall(HJVecClose(&t));
-  PetscCall(HJVecClose(&f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJInnerList(HJInner in, Vec diagonal, const HJBox *owned)
-{
-  VecType type;
-
-  PetscFunctionBegin;
-  PetscCall(HJKnownList(&in->known, in->arrays, owned, &in->nknown, &in->at));
-  PetscCall(VecGetType(diagonal, &type));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)diagonal), &in->inverse));
-  PetscCall(VecSetSizes(in->inverse, (PetscInt)in->nknown, PETSC_DETERMINE));
-  PetscCall(VecSetType(in->inverse, type));
-  PetscCall(VecDuplicate(in->inverse, &in->value));
-  PetscCall(HJInnerGather(in, diagonal, in->inverse));
-  PetscCall(VecReciprocal(in->inverse));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether cycles of an operator might be of fewer points: a grid with more than one row, of one rank, whose vectors are where they run */
-static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, Vec *diagonal, PetscBool *may)
+static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, PetscBool *may)
 {
   const HJStencil *st = whole->stencil;
+  Vec              v;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, may));
   *may = (PetscBool)(*may && whole->overlap < 0 && !whole->slabs && !HJGridHasNeighbors(&whole->grid) && HJArraysIn(whole->ops->mtype));
   if (st->dof > 1 || st->dim < 2 || st->storage != HJ_DICTIONARY || st->nrows == 1) *may = PETSC_FALSE;
   if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreateVecs(A, NULL, diagonal));
-  PetscCall(MatGetDiagonal(A, *diagonal));
-  PetscCall(HJInnerIsHere(whole->ops, *diagonal, may));
+  PetscCall(MatCreateVecs(A, NULL, &v));
+  PetscCall(HJInnerIsHere(whole->ops, v, may));
+  PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJInnerCreate(Mat A, const HJOperator *whole, HJWeights *w, HJInner *inner)
 {
+  const HJArrayOps     *arrays = HJArraysIn(whole->ops->mtype);
+  const MPI_Comm        comm   = PetscObjectComm((PetscObject)A);
   const HJCoefficients *c;
   HJGetCoefficients     get;
   HJInner               in;
-  Vec                   diagonal = NULL;
+  VecType               type;
   PetscBool             may;
 
   PetscFunctionBegin;
   *inner = NULL;
-  PetscCall(HJInnerMayBe(A, whole, &diagonal, &may));
-  if (may) {
-    PetscCall(PetscNew(&in));
-    in->arrays = HJArraysIn(whole->ops->mtype);
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-    PetscCall((*get)(A, whole->ops->mtype, &c));
-    PetscCall(HJKnownFind(PetscObjectComm((PetscObject)A), in->arrays, &whole->grid, c, &in->known));
-    if (in->known.any) PetscCall(HJInnerMakeOperator(in, A, whole, &whole->grid));
-    if (in->op) {
-      PetscCall(HJInnerList(in, diagonal, &whole->grid.owned));
-      PetscCall(HJOperatorPlanRun(in->op, w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &in->planned));
-      *inner = in;
-    } else PetscCall(PetscFree(in));
+  PetscCall(HJInnerMayBe(A, whole, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&in));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
+  PetscCall((*get)(A, whole->ops->mtype, &c));
+  PetscCall(HJKnownFind(comm, arrays, &whole->grid, c, &in->known));
+  if (in->known.any) PetscCall(HJInnerMakeOperator(in, A, whole));
+  if (!in->op) {
+    PetscCall(PetscFree(in));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecDestroy(&diagonal));
+  *inner = in;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(HJKnownPointsCreate(comm, &in->known, arrays, &whole->grid.owned, type, &in->points));
+  PetscCall(HJKnownPointsInvert(&in->points, A));
+  PetscCall(HJOperatorPlanRun(in->op, w, 1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &in->planned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,9 +110,7 @@ PetscErrorCode HJInnerDestroy(HJInner *inner)
 
   PetscFunctionBegin;
   if (!in) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*in->arrays->free)(&in->at));
-  PetscCall(VecDestroy(&in->inverse));
-  PetscCall(VecDestroy(&in->value));
+  PetscCall(HJKnownPointsDestroy(&in->points));
   PetscCall(HJOperatorDestroy(&in->op));
   PetscCall(PetscFree(*inner));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,8 +126,8 @@ static PetscErrorCode HJInnerAreZero(HJInner in, Vec b, Vec x, PetscBool *zero)
   *zero = PETSC_TRUE;
   for (int i = 0; i < 2 && *zero; i++) {
     if (!v[i]) continue;
-    PetscCall(HJInnerGather(in, v[i], in->value));
-    PetscCall(VecNorm(in->value, NORM_INFINITY, &norm));
+    PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, v[i], in->points.value[0]));
+    PetscCall(VecNorm(in->points.value[0], NORM_INFINITY, &norm));
     *zero = (PetscBool)(norm == 0.0); /* not where it is no number */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,20 +136,12 @@ static PetscErrorCode HJInnerAreZero(HJInner in, Vec b, Vec x, PetscBool *zero)
 /* Known points after its cycles: a subiteration takes the share w of the way to b / d. Those of the other array of the passes too */
 static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
-  PetscReal  left = 1.0, cycle = 1.0;
-  HJVecArray ba, xa, d;
+  PetscReal left = 1.0, cycle = 1.0;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < w->k; j++) cycle *= 1.0 - w->w[j];
   for (PetscInt i = 0; i < its; i++) left *= cycle;
-  PetscCall(HJVecOpen(in->op->ops, NULL, HJ_READ, b, NULL, &ba));
-  PetscCall(HJVecOpen(in->op->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
-  PetscCall(HJVecOpen(in->op->ops, NULL, HJ_READ, in->inverse, NULL, &d));
-  PetscCall((*in->arrays->mix_at)(in->nknown, in->at, 1.0 - left, d.used, ba.used, zero ? 0.0 : left, xa.used, xa.used));
-  PetscCall((*in->arrays->mix_at)(in->nknown, in->at, 0.0, NULL, NULL, 1.0, xa.used, in->op->work));
-  PetscCall(HJVecClose(&d));
-  PetscCall(HJVecClose(&xa));
-  PetscCall(HJVecClose(&ba));
+  PetscCall(HJKnownPointsMix(&in->points, 1.0 - left, b, zero ? 0.0 : left, x, in->op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,6 +168,6 @@ PetscErrorCode HJInnerView(const HJInner in, PetscViewer viewer)
                                    "%" PetscCount_FMT
                                    " rows in the outermost layers are a diagonal alone, columns %s: where their unknowns are had at "
                                    "once, cycles are of the points inside, kernels: %s\n",
-                                   in->nknown, in->known.kept ? "kept" : "dropped", op->ops->kernels(op->backend, NULL)));
+                                   in->points.n, in->known.kept ? "kept" : "dropped", op->ops->kernels(op->backend, NULL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

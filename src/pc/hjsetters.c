@@ -629,20 +629,7 @@ HJ_PUBLIC_SETTER(PCHJacobiSetReduction, PetscReal, Real)
 @*/
 HJ_PUBLIC_GETTER(PCHJacobiGetReduction, PetscReal)
 
-static PetscErrorCode PCHJacobiSetBackend_HJacobi(PC pc, PCHJacobiBackend backend)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)backend >= 0 && backend <= PC_HJACOBI_BACKEND_CUDA, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJacobiSetBackend()", (int)backend);
-  if (hj->backend == backend) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->backend = backend;
-  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJacobiGetBackend_HJacobi, PC_HJacobi, PCHJacobiBackend, backend)
+HJ_WORD_METHODS(PCHJacobi, Backend, HJacobi, backend, PC_HJACOBI_BACKEND_CUDA, PCHJacobiChanged, HJ_CHANGED_OPERATOR)
 
 /*@
    PCHJacobiSetBackend - Sets where the cycles run
@@ -685,20 +672,7 @@ HJ_PUBLIC_SETTER(PCHJacobiSetBackend, PCHJacobiBackend, Enum)
 @*/
 HJ_PUBLIC_GETTER(PCHJacobiGetBackend, PCHJacobiBackend)
 
-static PetscErrorCode PCHJacobiSetOperator_HJacobi(PC pc, PCHJacobiOperator op)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)op >= 0 && op <= PC_HJACOBI_OPERATOR_MATRIX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJacobiSetOperator()", (int)op);
-  if (hj->operator_kind == op) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->operator_kind = op;
-  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJacobiGetOperator_HJacobi, PC_HJacobi, PCHJacobiOperator, operator_kind)
+HJ_WORD_METHODS(PCHJacobi, Operator, HJacobi, operator_kind, PC_HJACOBI_OPERATOR_MATRIX, PCHJacobiChanged, HJ_CHANGED_OPERATOR)
 
 /*@
    PCHJacobiSetOperator - Sets how the operator is applied
@@ -738,20 +712,7 @@ HJ_PUBLIC_SETTER(PCHJacobiSetOperator, PCHJacobiOperator, Enum)
 @*/
 HJ_PUBLIC_GETTER(PCHJacobiGetOperator, PCHJacobiOperator)
 
-static PetscErrorCode PCHJacobiSetExchange_HJacobi(PC pc, PCHJacobiExchange exchange)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)exchange >= 0 && exchange <= PC_HJACOBI_EXCHANGE_IPC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJacobiSetExchange()", (int)exchange);
-  if (hj->exchange == exchange) PetscFunctionReturn(PETSC_SUCCESS);
-  hj->exchange = exchange;
-  PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJacobiGetExchange_HJacobi, PC_HJacobi, PCHJacobiExchange, exchange)
+HJ_WORD_METHODS(PCHJacobi, Exchange, HJacobi, exchange, PC_HJACOBI_EXCHANGE_IPC, PCHJacobiChanged, HJ_CHANGED_OPERATOR)
 
 /*@
    PCHJacobiSetExchange - Sets the transport of the halo between ranks
@@ -930,19 +891,7 @@ PetscErrorCode PCHJacobiSetDeviceMemory(PC pc, size_t device_memory)
 @*/
 HJ_PUBLIC_GETTER(PCHJacobiGetDeviceMemory, size_t)
 
-static PetscErrorCode PCHJacobiSetSlabType_HJacobi(PC pc, PCHJacobiSlabType slab_type)
-{
-  PC_HJacobi *hj = (PC_HJacobi *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck((int)slab_type >= 0 && slab_type <= PC_HJACOBI_SLAB_PYRAMID, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
-             "Unknown value %d; see the manual page of PCHJacobiSetSlabType()", (int)slab_type);
-  if (hj->slab_type != slab_type) PetscCall(PCHJacobiChanged(pc, HJ_CHANGED_OPERATOR));
-  hj->slab_type = slab_type;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-HJ_FIELD_GETTER(PCHJacobiGetSlabType_HJacobi, PC_HJacobi, PCHJacobiSlabType, slab_type)
+HJ_WORD_METHODS(PCHJacobi, SlabType, HJacobi, slab_type, PC_HJACOBI_SLAB_PYRAMID, PCHJacobiChanged, HJ_CHANGED_OPERATOR)
 
 /*@
    PCHJacobiSetSlabType - Sets how slabs of a grid that is larger than the memory of the GPU follow one another
@@ -1152,51 +1101,29 @@ HJ_PUBLIC_SETTER(PCHJacobiSetCheckNorm, PCHJacobiCheckNorm, Enum)
 @*/
 HJ_PUBLIC_GETTER(PCHJacobiGetCheckNorm, PCHJacobiCheckNorm)
 
-/* Composes all setters and getters with the object, or removes them */
 PetscErrorCode PCHJacobiComposeSetters(PC pc, PetscBool compose)
 {
-  static const struct {
-    const char *name;
-    void (*function)(void);
-  } methods[] = {
-    {"PCHJacobiSetK_C", (void (*)(void))PCHJacobiSetK_HJacobi},
-    {"PCHJacobiGetK_C", (void (*)(void))PCHJacobiGetK_HJacobi},
-    {"PCHJacobiSetOverlap_C", (void (*)(void))PCHJacobiSetOverlap_HJacobi},
-    {"PCHJacobiGetOverlap_C", (void (*)(void))PCHJacobiGetOverlap_HJacobi},
-    {"PCHJacobiSetTile_C", (void (*)(void))PCHJacobiSetTile_HJacobi},
-    {"PCHJacobiGetTile_C", (void (*)(void))PCHJacobiGetTile_HJacobi},
-    {"PCHJacobiSetSchedule_C", (void (*)(void))PCHJacobiSetSchedule_HJacobi},
-    {"PCHJacobiGetSchedule_C", (void (*)(void))PCHJacobiGetSchedule_HJacobi},
-    {"PCHJacobiSetWeights_C", (void (*)(void))PCHJacobiSetWeights_HJacobi},
-    {"PCHJacobiGetWeights_C", (void (*)(void))PCHJacobiGetWeights_HJacobi},
-    {"PCHJacobiSetOmega_C", (void (*)(void))PCHJacobiSetOmega_HJacobi},
-    {"PCHJacobiGetOmega_C", (void (*)(void))PCHJacobiGetOmega_HJacobi},
-    {"PCHJacobiSetEigenvalues_C", (void (*)(void))PCHJacobiSetEigenvalues_HJacobi},
-    {"PCHJacobiGetEigenvalues_C", (void (*)(void))PCHJacobiGetEigenvalues_HJacobi},
-    {"PCHJacobiSetReduction_C", (void (*)(void))PCHJacobiSetReduction_HJacobi},
-    {"PCHJacobiGetReduction_C", (void (*)(void))PCHJacobiGetReduction_HJacobi},
-    {"PCHJacobiSetBackend_C", (void (*)(void))PCHJacobiSetBackend_HJacobi},
-    {"PCHJacobiGetBackend_C", (void (*)(void))PCHJacobiGetBackend_HJacobi},
-    {"PCHJacobiSetOperator_C", (void (*)(void))PCHJacobiSetOperator_HJacobi},
-    {"PCHJacobiGetOperator_C", (void (*)(void))PCHJacobiGetOperator_HJacobi},
-    {"PCHJacobiSetExchange_C", (void (*)(void))PCHJacobiSetExchange_HJacobi},
-    {"PCHJacobiGetExchange_C", (void (*)(void))PCHJacobiGetExchange_HJacobi},
-    {"PCHJacobiSetExchangeTimeout_C", (void (*)(void))PCHJacobiSetExchangeTimeout_HJacobi},
-    {"PCHJacobiGetExchangeTimeout_C", (void (*)(void))PCHJacobiGetExchangeTimeout_HJacobi},
-    {"PCHJacobiSetDeviceMemory_C", (void (*)(void))PCHJacobiSetDeviceMemory_HJacobi},
-    {"PCHJacobiGetDeviceMemory_C", (void (*)(void))PCHJacobiGetDeviceMemory_HJacobi},
-    {"PCHJacobiSetSlabType_C", (void (*)(void))PCHJacobiSetSlabType_HJacobi},
-    {"PCHJacobiGetSlabType_C", (void (*)(void))PCHJacobiGetSlabType_HJacobi},
-    {"PCHJacobiSetSlabHeight_C", (void (*)(void))PCHJacobiSetSlabHeight_HJacobi},
-    {"PCHJacobiGetSlabHeight_C", (void (*)(void))PCHJacobiGetSlabHeight_HJacobi},
-    {"PCHJacobiSetCheckEvery_C", (void (*)(void))PCHJacobiSetCheckEvery_HJacobi},
-    {"PCHJacobiGetCheckEvery_C", (void (*)(void))PCHJacobiGetCheckEvery_HJacobi},
-    {"PCHJacobiSetCheckNorm_C", (void (*)(void))PCHJacobiSetCheckNorm_HJacobi},
-    {"PCHJacobiGetCheckNorm_C", (void (*)(void))PCHJacobiGetCheckNorm_HJacobi},
+  static const HJMethod methods[] = {
+    HJ_METHODS(PCHJacobi, K, HJacobi),
+    HJ_METHODS(PCHJacobi, Overlap, HJacobi),
+    HJ_METHODS(PCHJacobi, Tile, HJacobi),
+    HJ_METHODS(PCHJacobi, Schedule, HJacobi),
+    HJ_METHODS(PCHJacobi, Weights, HJacobi),
+    HJ_METHODS(PCHJacobi, Omega, HJacobi),
+    HJ_METHODS(PCHJacobi, Eigenvalues, HJacobi),
+    HJ_METHODS(PCHJacobi, Reduction, HJacobi),
+    HJ_METHODS(PCHJacobi, Backend, HJacobi),
+    HJ_METHODS(PCHJacobi, Operator, HJacobi),
+    HJ_METHODS(PCHJacobi, Exchange, HJacobi),
+    HJ_METHODS(PCHJacobi, ExchangeTimeout, HJacobi),
+    HJ_METHODS(PCHJacobi, DeviceMemory, HJacobi),
+    HJ_METHODS(PCHJacobi, SlabType, HJacobi),
+    HJ_METHODS(PCHJacobi, SlabHeight, HJacobi),
+    HJ_METHODS(PCHJacobi, CheckEvery, HJacobi),
+    HJ_METHODS(PCHJacobi, CheckNorm, HJacobi),
   };
 
   PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++)
-    PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[i].name, compose ? methods[i].function : NULL));
+  PetscCall(HJMethodsCompose(pc, PETSC_STATIC_ARRAY_LENGTH(methods), methods, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

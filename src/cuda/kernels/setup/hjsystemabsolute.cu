@@ -130,7 +130,10 @@ static __device__ double HJSystemAbsolutePoint(const HJSystemAbsoluteArgs &g, in
     if (g.skew) HJSystemSkewBlock(g, o, at, HJDIndex(g.box, q[0], q[1], q[2]), block);
     else HJSystemStored(g, o, at, block);
     HJSystemAddSizes(dof, ready ? NULL : inverse, block,
-                     s.x ? HJDHome(s, s.x, s.xghost, q[g.slow]) + HJDIndex(s.box, q[0], q[1], q[2]) * dof : NULL, sum);
+                     s.x ? HJDHome(s, s.x, s.xghost, q[g.slow]) +
+                             (HJDIndex(s.box, i, j, q[2]) + HJDBeside(s, i, j, g.e.off[o][0], g.e.off[o][1])) * dof
+                         : NULL,
+                     sum);
   }
   for (int c = 0; c < dof; c++) {
     const double here = x ? sum[c] / x[c] : sum[c];

@@ -65,8 +65,8 @@ static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
   return !memcmp(&s->write, &owned, sizeof(owned)) && !memcmp(&s->box, &s->ybox, sizeof(s->box)) && s->x != s->y;
 }
 
-/* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is cut into lines, more of them than
-   a sweep reads of a neighbour, so that no wall is among those */
+/* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is cut into lines, of which each
+   rank has more than a sweep reads, so that no wall is among those */
 static bool HJPatch2DSuitsCut(const HJGrid *grid, HJKind kind, int count)
 {
   return kind != HJ_WHOLE && !grid->neighbor[0][0] && !grid->neighbor[0][1] && grid->min_width > count + 1;
