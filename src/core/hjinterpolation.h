@@ -17,7 +17,8 @@
 /*
    W_p(c) is what coarse point c gives to the fine point p beside the one that it lies on; p is -1, 0 or 1 in refined directions, else 0.
    One array over the owned coarse points for each p: [nslots][n], slot 0 is p = 0, the others follow with x fastest. 0 where p leads
-   outside the domain or the row of the fine point is a diagonal alone. Where the coarse point lies on such a row its whole column is 0.
+   outside the domain or the row of the fine point is a diagonal alone. Where the coarse point lies on such a row its whole column is 0, but
+   for islands, see HJIsIsland(), around which values go on as if there were none: W_0 is HJ_INTERPOLATION_ISLAND there.
    Where a period of an odd number of points closes, p leads from the last coarse point to the first, which is no point between two coarse
    ones: 0 too.
 */
@@ -253,11 +254,65 @@ HJ_CALLED PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const
   return sum;
 }
 
+/* Stands for the coupling to an island: as strong as the one to the other side */
+#define HJ_COUPLING_ISLAND -1.0
+/* What an island takes of its coarse point: nothing that is more than rounding, so that its row has no part in the coarse one */
+#define HJ_INTERPOLATION_ISLAND 1e-30
+
+/* Nothing flows from a point to its neighbour there: what its row has for it, and its sum, are a small share of its diagonal */
+#define HJ_ISLAND_FLOW 0.05
+
+static inline HJ_HOST_DEVICE PetscBool HJIsShore(const HJFine *a, const HJFineRow *r, int slot)
+{
+  const PetscReal diagonal = PetscRealPart(HJFineEntry(a, r, 0));
+  PetscReal       sum      = 0.0;
+
+  for (PetscInt s = 0; s < a->e.nslots; s++) sum += PetscRealPart(HJFineEntry(a, r, s));
+  return (PetscBool)(PetscAbsReal(sum) <= HJ_ISLAND_FLOW * PetscAbsReal(diagonal) && (slot < 0 || HJFineEntry(a, r, slot) == 0.0));
+}
+
+/*
+   Whether a fine point is a diagonal alone, but land that values go around: of the 8 points around it in a plane of refined directions
+   those that are coupled make one piece, both in one direction are among them, and nothing flows from those beside it to it. Were its
+   coarse point out of use, none would have values from beyond it, and what is smooth would be less so on each next grid
+*/
+HJ_CALLED PetscBool HJIsIsland(const HJColumns *w, const HJFine *a, const PetscInt at[3])
+{
+  const HJFineRow own = HJFineRowAt(a, at[0], at[1], at[2]);
+
+  if (a->e.storage == HJ_COEFFICIENTS_ROW || !HJFineRowIsDiagonal(a, &own)) return PETSC_FALSE;
+  for (int across = 0; across < 3; across++) { /* the plane's normal */
+    const int    d = across == 0 ? 1 : 0, e = across == 2 ? 1 : 2;
+    unsigned int water  = 0; /* bits around the point, a place after another */
+    int          shores = 0, back[3] = {0, 0, 0};
+
+    if (!w->step[d] || !w->step[e]) continue; /* of other directions no ghosts are there */
+    for (int o = 0; o < 8; o++) {
+      PetscInt  p[3] = {at[0], at[1], at[2]};
+      HJFineRow r;
+
+      back[d] = o % 4 == 2 ? 0 : o > 2 && o < 6 ? 1 : -1;
+      back[e] = o % 4 == 0 ? 0 : o < 4 ? -1 : 1;
+      p[d] -= back[d];
+      p[e] -= back[e];
+      if (!HJPointInside(&a->domain, p[0], p[1], p[2])) continue;
+      r = HJFineRowAt(a, p[0], p[1], p[2]);
+      if (HJFineRowIsDiagonal(a, &r)) continue;
+      water |= 1u << o;
+      if (o % 2 == 0 && !HJIsShore(a, &r, HJFineSlot(a, back[0], back[1], back[2]))) return PETSC_FALSE;
+    }
+    for (int o = 0; o < 8; o++) shores += (water >> o & 1) && !(water >> (o + 1) % 8 & 1);
+    if (shores < 2 && ((water & 0x11) == 0x11 || (water & 0x44) == 0x44)) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
 /* Couplings of the fine points next to an owned coarse point to it, each times HJScaleOfRow() of its point, into to[place * n], see
    HJCouplingsPlace() */
 static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
 {
-  const PetscInt at[3] = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
+  const PetscBool island = HJIsIsland(w, a, at);
 
   for (int d = 0; d < 3; d++) {
     for (int side = -1; side <= 1 && w->step[d]; side += 2) {
@@ -265,8 +320,8 @@ static inline HJ_HOST_DEVICE void HJCouplingsFill(const HJColumns *w, const HJFi
       PetscScalar *here = to + HJCouplingsPlace(w, d, side) * w->n;
       HJFineRow    r;
 
-      *here = 0.0;
-      if (!HJPointInside(&w->points, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
+      *here = island ? HJ_COUPLING_ISLAND : 0.0;
+      if (island || !HJPointInside(&w->points, at[0] - t[0], at[1] - t[1], at[2] - t[2])) continue;
       r     = HJFineRowAt(a, at[0] - t[0], at[1] - t[1], at[2] - t[2]);
       *here = HJCouplingOfPaths(w, a, &r, t);
     }
@@ -446,6 +501,7 @@ static inline HJ_HOST_DEVICE PetscReal HJInterpolationBetween(const HJColumns *c
   PetscReal      own, other, share = 1.0;
 
   HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
+  if (own < 0.0 || other < 0.0) own = other = PetscMax(PetscMax(own, other), 0.0);
   if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2]))
     share = own + other > 1e-12 * s->size * HJScaleOfRow(s->size) ? own / (own + other) : 0.5;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
@@ -457,7 +513,9 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
 {
   const PetscInt  at[3]  = {w->factor[0] * i + w->base[0], w->factor[1] * j + w->base[1], w->factor[2] * k + w->base[2]};
   HJFineRow       r      = HJFineRowAt(rows, at[0], at[1], at[2]);
-  const PetscReal centre = HJFineRowIsDiagonal(rows, &r) ? 0.0 : 1.0;
+  const PetscBool alone  = HJFineRowIsDiagonal(rows, &r);
+  const PetscBool island = (PetscBool)(alone && w->nslots > 1 && PetscRealPart(*HJColumnsAt(couplings, i, j, k).at) < 0.0);
+  const PetscReal centre = !alone ? 1.0 : island ? HJ_INTERPOLATION_ISLAND : 0.0;
   const HJColumn  column = {to, w->n};
 
   to[0] = centre;

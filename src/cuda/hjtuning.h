@@ -300,9 +300,9 @@
 /* Threads of a block: Galerkin products (5c4bb0b), couplings, with their blocks at most (643ca5b), products with |D^-1 A| (12f7c93; not
    kept) */
 #define HJ_GALERKIN_THREADS 128
-/* A block of lines that are solved: lines side by side at most, segments of long ones; threads at most, as many as lines side by side should
-   give at most, and those in x at least; blocks a multiprocessor that are enough, for which no fewer lines are side by side than a sector of
-   memory has; points of a line up to which segments have 4, and 12 (not measured) */
+/* A block of lines that are solved: lines side by side at most, segments of long ones; threads at most, as many as lines side by side
+   should give at most, and those in x at least; blocks a multiprocessor that are enough, for which no fewer lines are side by side than a
+   sector of memory has; points of a line up to which segments have 4, and 12 (not measured) */
 #define HJ_LINES_BESIDE     16
 #define HJ_LINES_SEGMENTS   32
 #define HJ_LINES_THREADS    512

@@ -214,8 +214,9 @@ PetscErrorCode HJHostCouplings(const HJInterpolationFill *f)
   PetscCall(HJHostPathsCreate(&w, &a, &paths));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      PetscScalar *line = f->coupling + HJBoxIndex(&f->t->coarse.owned, 0, j, k);
-      PetscInt     lo, hi;
+      const PetscInt at[3] = {0, w.factor[1] * j + w.base[1], w.factor[2] * k + w.base[2]};
+      PetscScalar   *line  = f->coupling + HJBoxIndex(&f->t->coarse.owned, 0, j, k);
+      PetscInt       lo, hi;
 
       HJCouplingsRange(&paths, j, k, &lo, &hi);
       for (int number = 0; number < 6 && lo < hi; number++) {
@@ -228,7 +229,8 @@ PetscErrorCode HJHostCouplings(const HJInterpolationFill *f)
         else memset(to, 0, (hi - lo) * sizeof(*to));
       }
       for (PetscInt i = 0; i < n[0]; i++)
-        if (i < lo || i >= hi) HJCouplingsFill(&w, &a, i, j, k, line + i);
+        if (i < lo || i >= hi || HJIsIsland(&w, &a, (const PetscInt[3]){w.factor[0] * i + w.base[0], at[1], at[2]}))
+          HJCouplingsFill(&w, &a, i, j, k, line + i);
     }
   }
   PetscCall(HJHostPathsDestroy(&paths));

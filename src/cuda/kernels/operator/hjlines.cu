@@ -210,8 +210,8 @@ static __global__ void __launch_bounds__(HJ_LINES_THREADS)
   }
 }
 
-/* Lines that lie side by side: as many as a block has threads for, but fewer where blocks would be few. Those in x have a warp or more each,
-   some of which make a block */
+/* Lines that lie side by side: as many as a block has threads for, but fewer where blocks would be few. Those in x have a warp or more
+   each, some of which make a block */
 static HJDLinesBlock HJDLinesBlockOf(const HJDLines *l, int length, int nsm)
 {
   const int     segments = (l->n + length - 1) / length;
