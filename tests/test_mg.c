@@ -182,7 +182,7 @@ static PetscErrorCode TestCorrected(void)
   if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 4; k <= 8; k += 2) PetscCall(TestSameCycle(size == 1 ? &streamed[0] : &streamed_cut, PETSC_TRUE, k));
   for (PetscInt k = 6; k <= 8; k++) PetscCall(TestFrame(size == 1 ? &streamed[1] : &streamed_cut, k, PETSC_FALSE));
-  if (size == 1) PetscCall(TestFrame(&streamed[1], 8, PETSC_TRUE));
+  PetscCall(TestFrame(size == 1 ? &streamed[1] : &streamed_cut, 8, PETSC_TRUE));
   for (PetscInt k = 4; k <= 8 && size == 1; k += 2) PetscCall(TestFrame(&arrays[0], k, PETSC_FALSE));
   for (PetscInt k = 3; k <= 4 && size == 1; k++) PetscCall(TestFrame(&arrays[1], k, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);

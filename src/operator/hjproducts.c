@@ -218,6 +218,7 @@ PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, Pets
     PetscCall(HJGhostsGet(&op->ghosts, za.used, &from));
     for (PetscCount i = 0; i < op->ghosts.shell.size; i++) ghost[i] = first ? from[i] : from[i] + beta * ghost[i];
   }
+  if (!ghost) product.ghost = op->ghosts.frame[0]; /* a device has no neighbours here, and reads zeros */
   product.x = pa.used;
   product.y = za.used;
   PetscCall(op->ops->krylov->direction(&product, first, sums, za.used, apart ? qa.used : pa.used, pa.used));

@@ -259,17 +259,11 @@ PETSC_INTERN PetscErrorCode HJTransferRegister(void);
 PETSC_INTERN PetscErrorCode HJTransferSetInterpolation(DM);
 /* Collective. The interpolation as AIJ, which belongs to it and is the same object in later calls */
 PETSC_INTERN PetscErrorCode HJTransferGetAIJ(Mat, Mat *);
-/* The DMDA that it interpolates from */
-PETSC_INTERN PetscErrorCode HJTransferGetCoarse(Mat, DM *);
 /* Collective. Whether the stencil matrix A lies on the grid that P interpolates to */
 PETSC_INTERN PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *is);
 PETSC_INTERN PetscErrorCode HJTransferHasCoefficients(Mat, PetscBool *);
 /* Collective. Its weights in the memory of ops; NULL where it is bilinear */
 PETSC_INTERN PetscErrorCode HJTransferGetVariable(Mat, const HJArrayOps *, HJTransfers **);
-/* Of several unknowns a point, see HJMatTransferLeave(); NULL: all are kept */
-PETSC_INTERN PetscErrorCode HJTransferGetKeep(Mat, Vec *);
-PETSC_INTERN PetscErrorCode HJTransferGetStars(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode HJTransferGetSymmetric(Mat, PetscBool *);
 
 /* hjmatgalerkin.c */
 #define HJ_PRODUCT_WITH_TRANSFER "MatProductSetFromOptions_" MATHJSTENCIL "_" MATHJTRANSFER "_C"

@@ -3,17 +3,7 @@
    P^T A P of a stencil matrix and the interpolation between two DMDAs as a product of PETSc's, again a stencil matrix. Other products
    are AIJ's.
 */
-#include "mat/base/hjmat.h"
-
-static PetscErrorCode HJGalerkinGetTransfer(Mat P, const HJTransfer **t)
-{
-  PetscErrorCode (*get)(Mat, const HJTransfer **);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFER, &get));
-  PetscCall((*get)(P, t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "hjtransferimpl.h"
 
 /* Sums whose terms cancel but for rounding are 0: what is left of them would count as a coupling */
 #define HJ_COLLAPSE_ROUNDING (64 * PETSC_MACHINE_EPSILON)
@@ -78,12 +68,10 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, Pe
   const PetscBool  on_host   = (PetscBool)(hj->valid != PETSC_OFFLOAD_GPU);
   const PetscBool3 symmetric = hj->symmetric;
   HJGalerkinRows   rows;
-  PetscBool        variable;
 
   PetscFunctionBegin;
   *rows_fit = PETSC_FALSE;
-  PetscCall(HJTransferHasCoefficients(P, &variable));
-  if (variable || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (((Mat_HJTransfer *)P->data)->variable || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatGetHost(A));
   PetscCall(HJGalerkinsFindRows(op, &hj->c, rows_fit, &rows));
   if (!on_host) PetscCall(HJMatTouchedDevice(A));
@@ -100,10 +88,9 @@ static PetscErrorCode HJGalerkinArrays(HJGalerkins *op, Mat A, Mat P, PetscBool 
   const HJArrayOps *ops;
   HJCoefficients   *fine, *coarse;
   HJTransfers      *variable;
-  PetscBool         half;
+  PetscBool         half = ((Mat_HJTransfer *)P->data)->symmetric;
 
   PetscFunctionBegin;
-  PetscCall(HJTransferGetSymmetric(P, &half));
   PetscCall(HJMatGetHome(A, &ops, &fine));
   PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, &fine));
   half = (PetscBool)((half || fine->symmetric) && !HJGridHasNeighbors(&hj->grid) && !star);
@@ -122,11 +109,10 @@ static PetscErrorCode HJGalerkinSystem(HJGalerkins *op, Mat A, Mat P, Mat C)
   Mat_HJStencil    *hj = (Mat_HJStencil *)C->data;
   const HJArrayOps *ops;
   HJCoefficients   *fine, *coarse;
-  Vec               keep;
-  Mat               K = A;
+  const Vec         keep = ((Mat_HJTransfer *)P->data)->keep;
+  Mat               K    = A;
 
   PetscFunctionBegin;
-  PetscCall(HJTransferGetKeep(P, &keep));
   if (keep) {
     PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &K));
     PetscCall(MatDiagonalScale(K, keep, keep));
@@ -197,27 +183,23 @@ static PetscErrorCode MatProductNumeric_PtAP_HJStencil_HJTransfer(Mat C)
 
 static PetscErrorCode MatProductSymbolic_PtAP_HJStencil_HJTransfer(Mat C)
 {
-  Mat               A = C->product->A, P = C->product->B;
-  Mat_HJStencil    *fine = (Mat_HJStencil *)A->data, *hj;
-  const HJTransfer *t;
-  HJExchange        exchange;
-  PetscBool         device, stars = PETSC_FALSE;
-  DM                coarse;
+  Mat             A = C->product->A, P = C->product->B;
+  Mat_HJStencil  *fine = (Mat_HJStencil *)A->data, *hj;
+  Mat_HJTransfer *tr   = (Mat_HJTransfer *)P->data;
+  HJExchange      exchange;
+  PetscBool       device;
 
   PetscFunctionBegin;
-  PetscCall(HJGalerkinGetTransfer(P, &t));
-  PetscCall(HJTransferGetCoarse(P, &coarse));
   PetscCall(MatSetSizes(C, P->cmap->n, P->cmap->n, P->cmap->N, P->cmap->N));
   PetscCall(MatSetType(C, MATHJSTENCIL));
-  PetscCall(HJTransferGetStars(P, &stars));
-  PetscCall(MatSetDM(C, coarse));
+  PetscCall(MatSetDM(C, tr->coarse));
   PetscCall(MatSetUp(C));
-  PetscCall(HJMatSetShape(C, stars ? HJ_STAR : HJ_BOX));
+  PetscCall(HJMatSetShape(C, tr->stars ? HJ_STAR : HJ_BOX));
   hj = (Mat_HJStencil *)C->data;
   PetscCall(HJGalerkinsDestroy(&hj->galerkin));
   PetscCall(HJMatOnDevice(A, &device));
   PetscCall(HJMatChooseExchange(fine->da, device ? fine->device->backend : &HJBackendHost, &exchange));
-  PetscCall(HJGalerkinsCreate(fine->da, t, exchange, &hj->galerkin));
+  PetscCall(HJGalerkinsCreate(fine->da, &tr->transfer, exchange, &hj->galerkin));
   C->ops->productnumeric = MatProductNumeric_PtAP_HJStencil_HJTransfer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,34 +38,6 @@ PetscErrorCode HJTransferGetOps(Mat P, PetscBool device, HJTransfers **op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransferGetCoarse(Mat P, DM *coarse)
-{
-  PetscFunctionBegin;
-  *coarse = ((Mat_HJTransfer *)P->data)->coarse;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetKeep(Mat P, Vec *keep)
-{
-  PetscFunctionBegin;
-  *keep = ((Mat_HJTransfer *)P->data)->keep;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetSymmetric(Mat P, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = ((Mat_HJTransfer *)P->data)->symmetric;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransferGetStars(Mat P, PetscBool *stars)
-{
-  PetscFunctionBegin;
-  *stars = ((Mat_HJTransfer *)P->data)->stars;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJTransferHasCoefficients(Mat P, PetscBool *has)
 {
   PetscFunctionBegin;
