@@ -277,8 +277,8 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   HJMGChooseOperators(mg);
   PetscCall(HJMGTellSlow(pc));
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
-    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGLinesSetUp(mg, level));
+    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGAdviseK(mg, level, words, sizeof(words)));
     if (words[0]) PetscCall(PetscInfo(pc, "%s\n", words));
     PetscCall(HJMGSetUpRestriction(level));
@@ -465,8 +465,8 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (mg->nlevels > 1) {
-    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGLinesSetUp(mg, level));
+    PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
   } else if (!mg->gather && !mg->inverse) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));

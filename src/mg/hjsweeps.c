@@ -232,7 +232,7 @@ static PetscErrorCode HJMGCalmSweeps(const PC_HJMG *mg, HJMGLevel *level, HJMGSw
   Vec            b, x, work;
 
   PetscFunctionBegin;
-  if (mg->nk || PetscMax(s[0].k, s[1].k) <= few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->nk || level->lines || PetscMax(s[0].k, s[1].k) <= few) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(level->A, &x, &b));
   PetscCall(VecDuplicate(x, &work));
   PetscCall(VecSet(b, 0.0));
