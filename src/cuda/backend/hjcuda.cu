@@ -776,6 +776,7 @@ static const HJMultigridOps HJMultigridCUDA = {
   .lines_factor                   = HJLinesFactor_CUDA,
   .lines_solve                    = HJLinesSolve_CUDA,
   .places                         = HJPlaces_CUDA,
+  .interpolates_alone             = HJInterpolatesAlone_CUDA,
   .interpolate_points             = HJInterpolatePoints_CUDA,
   .interpolate_points_transpose   = HJInterpolatePointsTranspose_CUDA,
   .keep_points                    = HJKeepPoints_CUDA,
