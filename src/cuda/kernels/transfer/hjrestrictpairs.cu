@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Residual and restriction in one for large grids of few rows, refined in all directions: 2D star and box, 3D star; with periods those of one
-   row, whose neighbours across the slowest period are its own planes, as if it were cut there.
+   Residual and restriction in one for large grids of few rows, refined in all directions: 2D star and box, 3D star; with periods those of
+   one row, whose neighbours across the slowest period are its own planes, as if it were cut there.
    What bounds others is instructions, so a lane has two columns next to each other, that of coarse point I and the next one, in 3D in two
    lines, that of J and the next one; it marches along the slowest direction by two fine planes at a time. What a coarse point gets from the
    column before comes from the lane before, in 3D what it gets from the line before from the warp before; the first lane, and in 3D the
