@@ -27,8 +27,9 @@ typedef struct {
   End         end;
   PetscBool   loose; /* answers and norms may be others: how it ends is compared */
   PetscBool   aij;
-  PetscScalar minus;           /* taken from the diagonal of the system's matrix, which may be indefinite then */
-  const char *options, *words; /* words: what the view of the KSP holds */
+  PetscScalar minus;                       /* taken from the diagonal of the system's matrix, which may be indefinite then */
+  const char *options, *words;             /* words: what the view of the KSP holds */
+  PetscErrorCode (*prepare)(Mat A, Vec x); /* of a system; NULL: nothing */
 } Case;
 
 typedef struct {
@@ -159,6 +160,7 @@ static inline PETSC_UNUSED PetscErrorCode RunCase(const Case *c, KSPType type, P
   PetscFunctionBegin;
   *s = (Solve){NULL};
   PetscCall(MakeSystem(c, &sys));
+  if (c->prepare) PetscCall((*c->prepare)(sys.A, sys.x));
   PetscCall(MakeSolver(c, &sys, type, &ksp));
   PetscCall(KSPSetResidualHistory(ksp, s->norms, MOST_NORMS, PETSC_TRUE));
   if (watched) PetscCall(KSPMonitorSet(ksp, SeeIterate, s, NULL));

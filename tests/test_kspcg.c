@@ -4,6 +4,7 @@
    KSPHJCG beside KSPCG: answers, histories, reasons, null spaces, monitors, norms, what it leaves to KSPCG and says of it.
 */
 #include "hjkspcase.h"
+#include "operator/hjkrylov.h"
 
 #define HERE "made in few passes"
 
@@ -95,6 +96,115 @@ static PetscErrorCode TestEnds(void)
     const Case c = {.p = p, .pc = i % 2 ? PCNONE : PCJACOBI, .norm = norms[i / 2], .minus = i % 2 ? 3.0 : 7.0, .max_it = 40};
 
     PetscCall(Compare(c, "indefinite", PETSC_FALSE, HERE));
+  }
+  PetscCall(PetscFPTrapPop());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Passes whose sums the solve sees later, as those of a device, made of the host's */
+static struct {
+  HJBackendOps ops;
+  HJKrylovOps  passes;
+  HJKrylovSums sums;
+  PetscBool    good; /* what was handed over */
+} device;
+
+static PetscErrorCode DeviceBegin(HJKrylovSums **sums)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&device.sums, sizeof(device.sums)));
+  *sums = &device.sums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceFetch(const HJKrylovSums *sums, HJKrylovSums *host)
+{
+  PetscFunctionBegin;
+  *host = *sums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceEnd(HJKrylovSums **sums)
+{
+  PetscFunctionBegin;
+  *sums = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceDirection(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
+                                      const PetscScalar *before, PetscScalar *p)
+{
+  PetscFunctionBegin;
+  if (!product->a || !product->shell || !product->ghost || product->x != p || !product->y || before != p || sums != &device.sums)
+    device.good = PETSC_FALSE;
+  PetscCall(HJBackendHost.krylov->direction(product, first, sums, z, before, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceUpdate(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
+{
+  const HJKrylovSums now  = *sums;
+  const PetscBool    ends = (PetscBool)(now.rz == 0.0 || now.pw == 0.0 || PetscIsInfOrNanScalar(now.rz) || PetscIsInfOrNanScalar(now.pw) ||
+                                     HJKrylovTurns(now.rz, now.rz_before) || HJKrylovTurns(now.pw, now.pw_before));
+
+  PetscFunctionBegin;
+  if (!ends) PetscCall(HJBackendHost.krylov->update(product, sums, x, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PretendDevice(Mat A, Vec x)
+{
+  const HJCoefficients *a;
+  HJProducts           *products;
+  HJGetProducts         get;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_PRODUCTS, &get));
+  PetscCall((*get)(A, x, &products, &a));
+  device.passes     = (HJKrylovOps){.sums      = HJBackendHost.krylov->sums,
+                                    .direction = DeviceDirection,
+                                    .update    = DeviceUpdate,
+                                    .begin     = DeviceBegin,
+                                    .fetch     = DeviceFetch,
+                                    .end       = DeviceEnd};
+  device.ops        = HJBackendHost;
+  device.ops.krylov = &device.passes;
+  device.good       = PETSC_TRUE;
+  products->ops     = &device.ops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLater(void)
+{
+  const KSPNormType norms[] = {KSP_NORM_PRECONDITIONED, KSP_NORM_UNPRECONDITIONED, KSP_NORM_NATURAL, KSP_NORM_NONE};
+  const Problem     p[]     = {{2, {33, 25, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                               {1, {129, 1, 1}, DIRICHLET, VARYING, PETSC_FALSE},
+                               {3, {13, 17, 11}, DIRICHLET, CONSTANT, PETSC_TRUE},
+                               {2, {33, 25, 1}, NEUMANN, VARYING, PETSC_FALSE}};
+  PetscMPIInt       size;
+  PetscBool         cuda = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(GetSizeAndDevice(&size, &cuda));
+  if (size > 1 || cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  for (int i = 0; i < 4 * 8; i++) {
+    const int end = i % 8; /* of these four times as it does, the last one with a matrix that is indefinite */
+    Case      c   = {.p       = p[i / 8],
+                     .pc      = end == 7 ? PCNONE : PCHJMG,
+                     .norm    = norms[i % 4],
+                     .guess   = (PetscBool)(i % 3 == 1),
+                     .null    = IsSingular(&p[i / 8]),
+                     .max_it  = end == 7 ? 40 : 8,
+                     .minus   = end == 7 ? 3.0 : 0.0,
+                     .end     = end == 4   ? NO_RIGHT_HAND_SIDE
+                                : end == 5 ? NAN_IN_B
+                                : end == 6 ? NAN_IN_A
+                                           : ENDS_AS_IT_DOES,
+                     .prepare = PretendDevice};
+
+    PetscCall(Compare(c, "KSPCG, sums seen later", PETSC_FALSE, HERE));
+    PetscCall(HJTestOK(device.good, "sums seen later: what passes are given"));
   }
   PetscCall(PetscFPTrapPop());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -312,6 +422,7 @@ int main(int argc, char **argv)
   PetscCall(ProblemBackend());
   PetscCall(TestSame());
   PetscCall(TestLarger());
+  PetscCall(TestLater());
   PetscCall(TestEnds());
   PetscCall(TestLeft());
   PetscCall(TestNested());

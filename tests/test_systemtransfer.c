@@ -222,8 +222,7 @@ static PetscErrorCode RunPCMG(MatType type, PetscInt *its, Vec *x, PetscBool *ty
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ElasticityFill(da, 0.3, 1.0, A));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, da));
-  PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+  PetscCall(ProblemSetDM(ksp, da));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));

@@ -128,13 +128,13 @@ static PetscBool HJDistinctScanPoints(const HJCoefficients *c, const HJGrid *gri
 PetscErrorCode HJDistinctScan(const HJCoefficients *c, const HJGrid *grid, PetscInt *n, HJDistinctRow **rows, unsigned short id[])
 {
   HJDistinct d;
-  PetscBool  few;
+  PetscBool  fits;
 
   PetscFunctionBegin;
   PetscCall(HJDistinctCreateRows(c->nslots, &d));
-  few = HJDistinctScanPoints(c, grid, &d, id);
+  fits = HJDistinctScanPoints(c, grid, &d, id);
   PetscCall(HJDistinctTakeRows(&d, n, rows));
-  if (!few) *n = -1;
+  if (!fits) *n = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

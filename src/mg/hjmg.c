@@ -89,7 +89,7 @@ static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 
   PetscFunctionBegin;
   mg->ksp = ksp;
-  PetscCall(HJMGSingleSuits(ksp, &mg->flexible));
+  PetscCall(HJMGSingleSuits(mg, ksp, &mg->flexible));
   if (mg->flexible) PetscCall(HJMGSingleSetUpLater(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -517,8 +517,9 @@ PETSC_INTERN PetscErrorCode HJMGSingleSetUp(PC);
 /* Collective. The same of auto, where a KSP is about to solve that this suits */
 PETSC_INTERN PetscErrorCode HJMGSingleSetUpLater(PC);
 PETSC_INTERN PetscErrorCode HJMGSingleDestroy(PC_HJMG *);
-/* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another */
-PETSC_INTERN PetscErrorCode HJMGSingleSuits(KSP, PetscBool *);
+/* Whether a KSP takes a preconditioner that rounds as single precision does, and has the answer that it would have with another; of auto
+   those alone that single is quicker for */
+PETSC_INTERN PetscErrorCode HJMGSingleSuits(const PC_HJMG *, KSP, PetscBool *);
 /* Whether cycles are in single precision now: those of a preconditioner, from zero, and those of HJMGSingleSolve() */
 PETSC_INTERN PetscBool HJMGIsSingle(const PC_HJMG *);
 /* Collective. x = a cycle for b. *done is false, and the PC goes on in double from then on, where its numbers leave the range of single

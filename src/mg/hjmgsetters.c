@@ -567,7 +567,8 @@ HJ_WORD_METHODS(PCHJMG, Precision, HJMG, precision, PC_HJMG_PRECISION_DOUBLE, HJ
    double, as is the solve of the coarsest grid. So the solution is as exact as in double, after as many iterations or one more; where
    coefficients jump by 1e6 CG may take two more. A correction that is rounded leaves a residual, which grows with the square of the number
    of points in a direction: from 2049 on in 2D a solve takes one iteration more. The coefficients are kept in both precisions. It pays on a
-   CPU, and on a GPU with coefficients that vary in 3D; other cycles on a GPU take as long in double, which makes the residual on its way.
+   CPU, and on a GPU under CG with coefficients that vary in 3D; other cycles on a GPU take as long in double, which makes the residual on
+   its way.
 
    This is for `KSPRICHARDSON`, `KSPHJRICHARDSON`, `KSPCG`, `KSPHJCG`, `KSPFCG`, `KSPFGMRES` and `KSPGCR`, whose norm type is not
    `KSP_NORM_NONE`. Other methods, such as `KSPGMRES`, combine what they take for products with one and the same preconditioner, which one
@@ -579,8 +580,8 @@ HJ_WORD_METHODS(PCHJMG, Precision, HJMG, precision, PC_HJMG_PRECISION_DOUBLE, HJ
    periodic directions, and where the finest matrix has not 5 points in 2D or 7 in 3D. A solver whose residual does not fall in three cycles
    goes on in double. `-ksp_view` and `-info` say so.
 
-   `PC_HJMG_PRECISION_AUTO` is double but for a GPU, 3D, coefficients that vary and 4 million points or more, where the `KSP` is one of
-   these, and set-up finds that rounding adds less than 0.003 of a residual to the next one: iterations are those of double then.
+   `PC_HJMG_PRECISION_AUTO` is double but for `KSPCG` and `KSPHJCG` on a GPU, in 3D, with coefficients that vary and 4 million points or
+   more, where rounding adds less than 0.003 of a residual to the next one: iterations are those of double then.
 
 .seealso: `PCHJMG`, `PCHJMGPrecision`, `PCHJMGGetPrecision()`
 @*/

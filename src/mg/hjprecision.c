@@ -13,7 +13,7 @@
    iterations more of CG than in double */
 #define HJ_MG_SINGLE_CONTRAST 1e7
 
-/* Points of the finest grid from which on a GPU gains by single: a solver takes 1.01 of the time at 129^3, 0.84 at 193^3 (H100) */
+/* Points of the finest grid from which on a GPU gains by single: CG takes 0.91 of the time at 129^3, 0.84 at 193^3 (H100) */
 #define HJ_MG_SINGLE_POINTS 4000000.0
 /* What rounding a correction may add to the residual that a cycle leaves, as a share of the one before it: cycles leave 0.02. At 0.01
    (1025^2, smooth) CG may take 5 iterations for 4; at 0.07 (2049^2, one row) a solver takes 6 cycles for 5 */
@@ -38,11 +38,14 @@ PetscBool HJMGIsSingle(const PC_HJMG *mg)
 
 /* Those that compute the residual, or the product with each direction, of what they add to the solution. Others combine vectors that they
    take for products with one and the same preconditioner, and would stop at a residual that is not there */
-PetscErrorCode HJMGSingleSuits(KSP ksp, PetscBool *suits)
+PetscErrorCode HJMGSingleSuits(const PC_HJMG *mg, KSP ksp, PetscBool *suits)
 {
+  const PetscObject o = (PetscObject)ksp;
+
   PetscFunctionBegin;
-  PetscCall(
-    PetscObjectTypeCompareAny((PetscObject)ksp, suits, KSPRICHARDSON, KSPHJRICHARDSON, KSPCG, KSPHJCG, KSPFCG, KSPFGMRES, KSPGCR, ""));
+  if (mg->precision == PC_HJMG_PRECISION_AUTO)
+    PetscCall(PetscObjectTypeCompareAny(o, suits, KSPCG, KSPHJCG, "")); /* see HJMGSingleGains() */
+  else PetscCall(PetscObjectTypeCompareAny(o, suits, KSPRICHARDSON, KSPHJRICHARDSON, KSPCG, KSPHJCG, KSPFCG, KSPFGMRES, KSPGCR, ""));
   *suits = (PetscBool)(*suits && ksp->normtype != KSP_NORM_NONE); /* else it may be a part of another's preconditioner */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -63,9 +66,9 @@ static PetscBool HJMGSingleScales(PetscReal largest)
 }
 
 /*
-   Whether single precision is quicker. On an H100 a solver with arrays of 7 points takes 0.82 of the time at 257^3, CG 0.81. With one row
-   it takes 1.02 at 257^3, 1.25 at 4097^2: beside the residual in double, for which x and b are read and x is written, as many bytes are
-   moved as in a cycle in double, which makes that residual on its way
+   Whether single precision is quicker, under CG. With arrays of 7 points at 257^3 that takes 0.80 of the time on an H100, 0.90 on an H200.
+   A solver by cycles alone takes 0.82 and 1.03, with one row 1.02, at 4097^2 1.25: beside the residual in double, for which x and b are
+   read and x is written, as many bytes are moved as in its cycle in double, which makes that residual on its way
 */
 static PetscBool HJMGSingleGains(const PC_HJMG *mg)
 {

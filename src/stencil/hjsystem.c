@@ -17,7 +17,7 @@
 typedef struct {
   PetscInt        dof, nslots, width; /* width: numbers of a point's rows */
   size_t          bytes;              /* of an item: an unsigned 64-bit number, then the rows */
-  PetscBool       few;                /* no more than HJ_SYSTEM_ROWS of them */
+  PetscBool       rows_fit;           /* there are no more than HJ_SYSTEM_ROWS of them */
   HJDistinct      distinct;
   PetscCount      first[HJ_SYSTEM_ROWS]; /* point of each item */
   PetscBool       one;                   /* the matrix has one row for all points */
@@ -98,12 +98,12 @@ static PetscErrorCode HJSystemScanVisit(const HJBlockRow *row, void *ctx)
 
   PetscFunctionBegin;
   for (PetscInt e = 0; e < s->width; e++) s->present[e] |= row->a[e] != 0.0;
-  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->rows_fit) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(s->item, &outside, sizeof(outside));
   memcpy(s->item + sizeof(outside), row->a, s->width * sizeof(PetscScalar));
   number = HJDistinctFind(&s->distinct, s->item);
-  if (number < 0) s->few = PETSC_FALSE;
-  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (number < 0) s->rows_fit = PETSC_FALSE;
+  if (!s->rows_fit) PetscFunctionReturn(PETSC_SUCCESS);
   if (number == s->distinct.n - 1 && number == s->known) s->first[s->known++] = point;
   for (PetscInt i = 0; s->id && i < row->n; i++) s->id[point + i] = (unsigned short)number;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,9 +117,9 @@ static PetscErrorCode HJSystemScanDevice(const HJRows *rows, const HJRowReader *
   PetscFunctionBegin;
   for (PetscInt e = 0; e < c->nslots; e++)
     s->present[(HJShapeBoxSlot(c->dim, c->shape, c->entry[e].slot) * s->dof + c->entry[e].row) * s->dof + c->entry[e].column] = 1;
-  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->rows_fit) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(reader->system_scan(c, rows->grid, HJ_SYSTEM_ROWS, &s->found));
-  s->few = (PetscBool)(s->found.n >= 0);
+  s->rows_fit = (PetscBool)(s->found.n >= 0);
   for (PetscInt i = 0; i < s->found.n; i++) {
     const uint64_t outside = s->found.outside[i];
     PetscScalar   *a       = (PetscScalar *)(s->item + sizeof(outside));
@@ -140,8 +140,6 @@ static PetscErrorCode HJSystemScanDevice(const HJRows *rows, const HJRowReader *
 /* Reads all rows. What there is anywhere, and whether no rank has too many rows, is the same on all ranks afterwards. Collective */
 static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSystem *s)
 {
-  PetscMPIInt few;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(s, sizeof(*s)));
   s->dof       = rows->dof;
@@ -149,11 +147,11 @@ static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSy
   s->width     = s->nslots * s->dof * s->dof;
   s->bytes     = sizeof(uint64_t) + s->width * sizeof(PetscScalar);
   s->one       = HJRowsAreOneBlock(rows);
-  s->few       = (PetscBool)(s->one || HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
+  s->rows_fit  = (PetscBool)(s->one || HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
   s->singular  = -1;
   s->row_start = rows->row_start;
   s->n         = rows->width;
-  PetscCall(HJDistinctCreate(s->one ? HJ_MAX_SLOTS : s->few ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
+  PetscCall(HJDistinctCreate(s->one ? HJ_MAX_SLOTS : s->rows_fit ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
   if (!s->one && !reader) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
   PetscCall(PetscCalloc1(s->width, &s->present));
   PetscCall(PetscMalloc1(s->bytes, &s->item));
@@ -161,9 +159,7 @@ static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSy
   if (reader && !s->one) PetscCall(HJSystemScanDevice(rows, reader, s));
   else PetscCall(HJRowsForEachBlock(rows, HJSystemScanVisit, s));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s->present, (PetscMPIInt)s->width, MPI_UNSIGNED_CHAR, MPI_MAX, rows->comm));
-  few = s->few;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &few, 1, MPI_INT, MPI_MIN, rows->comm));
-  s->few = (PetscBool)few;
+  PetscCall(HJOnAllRanks(rows->comm, &s->rows_fit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,7 +357,7 @@ static PetscErrorCode HJSystemTryDictionary(const HJRows *rows, HJSystem *s, HJS
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!s->few) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->rows_fit) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc(HJ_MAX_ROWS * s->bytes, (void **)&list));
   PetscCall(HJItemsGather(rows->comm, s, &n, list));
   if (n >= 0) {

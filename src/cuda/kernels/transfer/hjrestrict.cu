@@ -192,7 +192,6 @@ static __device__ __forceinline__ void HJRestrictPrefetch(const PetscScalar *p)
 template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   static constexpr int  NN = HJDNeighbors(DIM, BOX), HX = BOX ? 1 : 0, HM = BOX && DIM == 3 ? 1 : 0, HS = DIM > 1;
   static constexpr bool AHEAD  = !(DIM == 3 && BOX); /* loads a plane ahead */
-  static constexpr bool ARRAYS = READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC;
   static constexpr int  PLANES = 3 + AHEAD;
   int                   at;
   bool                  in, counts;
@@ -242,9 +241,9 @@ template <int DIM, bool BOX, int READ, bool WRAP> struct HJRestrictColumn {
   __device__ __forceinline__ void prefetch(const HJRestrictArgs &p, const HJRestrictPlane &plane) const
   {
     if (!in || !plane.there || threadIdx.x % 4) return;
-    if (!AHEAD) HJRestrictPrefetch(p.x + plane.at + at);
-    if (!AHEAD) HJRestrictPrefetch(p.b + plane.at + at);
-    if constexpr (ARRAYS) {
+    HJRestrictPrefetch(p.x + plane.at + at);
+    HJRestrictPrefetch(p.b + plane.at + at);
+    if constexpr (READ == HJ_RESTRICT_ARRAYS || READ == HJ_RESTRICT_SYMMETRIC) {
 #pragma unroll
       for (int slot = 0; slot <= NN; slot++)
         if (!slot || slot > NN / 2 || (READ == HJ_RESTRICT_ARRAYS && !p.half))
@@ -376,7 +375,7 @@ __global__ void __launch_bounds__(HJ_RESTRICT_THREADS, HJRestrictShape<DIM, BOX,
         column[q].number = column[q].number_next;
         column[q].load(p, Column::PLANES - 1, Column::AHEAD ? far : above);
         column[q].load_b(p, above);
-        if (!Column::AHEAD || Column::ARRAYS) column[q].prefetch(p, far);
+        if (!Column::AHEAD) column[q].prefetch(p, far);
       }
 #pragma unroll
       for (int q = 0; q < NC; q++) {
