@@ -195,6 +195,7 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
       v[0] += a;
     }
   }
+  if (v[0] == 0.0) v[0] = 1.0; /* land all around */
   RobustSizes(p, at, h);
   for (PetscInt i = 0; i < n && p->divided && !land; i++) v[i] /= h[0] * h[1] * h[2];
   return n;

@@ -63,10 +63,9 @@ static PetscErrorCode Apply(const HJLines *l, Mat A, PetscScalar *work, Vec x, V
 
   PetscFunctionBegin;
   PetscCall(MatMult(A, x, r));
-  PetscCall(VecSet(y, 0.0));
   PetscCall(VecGetArray(r, &rv));
   PetscCall(VecGetArray(y, &yv));
-  PetscCall(HJHostLinesSolve(l, 1.0, rv, work, yv));
+  PetscCall(HJHostLinesSolve(l, 1.0, PETSC_TRUE, rv, work, yv));
   PetscCall(VecRestoreArray(y, &yv));
   PetscCall(VecRestoreArray(r, &rv));
   PetscFunctionReturn(PETSC_SUCCESS);

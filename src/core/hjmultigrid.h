@@ -72,11 +72,11 @@ struct _n_HJMultigridOps {
   PetscErrorCode (*jump)(const HJInterpolationFill *);
   PetscErrorCode (*interpolation_fill)(const HJInterpolationFill *);
   /* Lines of a direction, on a rank's own points; their factors, and a bound of the eigenvalues of T^-1 A, the largest number where T is
-     not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines */
+     not positive; x += w T^-1 r, r is overwritten, work has HJ_LINES_ABREAST lines. zero: x = w T^-1 r, and r stays as it is */
   PetscErrorCode (*lines_create)(const HJGrid *, PetscInt d, HJLines *);
   PetscErrorCode (*lines_destroy)(HJLines *);
   PetscErrorCode (*lines_factor)(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
-  PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
+  PetscErrorCode (*lines_solve)(const HJLines *, PetscReal w, PetscBool zero, PetscScalar *r, PetscScalar *work, PetscScalar *x);
   /* Whether exact sweeps of an operator, a restriction from its grid and the interpolation added there take arrays that hold more points
      than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. A restriction NULL: sweeps
      alone. NULL: none do */

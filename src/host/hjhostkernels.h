@@ -108,7 +108,8 @@ PETSC_INTERN PetscErrorCode       HJHostInterpolationFill(const HJInterpolationF
 PETSC_INTERN PetscErrorCode       HJHostLinesCreate(const HJGrid *, PetscInt d, HJLines *);
 PETSC_INTERN PetscErrorCode       HJHostLinesDestroy(HJLines *);
 PETSC_INTERN PetscErrorCode       HJHostLinesFactor(const HJGrid *, const HJCoefficients *, HJLines *, PetscReal *bound);
-PETSC_INTERN PetscErrorCode       HJHostLinesSolve(const HJLines *, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x);
+PETSC_INTERN PetscErrorCode       HJHostLinesSolve(const HJLines *, PetscReal w, PetscBool zero, PetscScalar *r, PetscScalar *work,
+                                                   PetscScalar *x);
 
 PETSC_INTERN const HJKrylovOps HJKrylovHost;
 

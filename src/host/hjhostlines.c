@@ -53,25 +53,28 @@ static void HJLinesTurn(const HJLines *l, PetscInt bundle, PetscInt lines, const
     for (PetscInt k = 0; k < lines; k++) to[i * HJ_LINES_ABREAST + k] = from[(PetscCount)k * n + i];
 }
 
-static void HJLinesTurnBack(const HJLines *l, PetscInt bundle, PetscInt lines, PetscReal w, const PetscScalar *from, PetscScalar *x)
+static void HJLinesTurnBack(const HJLines *l, PetscInt bundle, PetscInt lines, PetscReal w, PetscBool zero, const PetscScalar *from,
+                            PetscScalar *x)
 {
   const PetscInt n  = l->width[0];
   PetscScalar   *to = x + (PetscCount)bundle * HJ_LINES_ABREAST * n;
 
   for (PetscInt k = 0; k < lines; k++)
-    for (PetscInt i = 0; i < n; i++) to[(PetscCount)k * n + i] += w * from[i * HJ_LINES_ABREAST + k];
+    for (PetscInt i = 0; i < n; i++)
+      to[(PetscCount)k * n + i] = (zero ? 0.0 : to[(PetscCount)k * n + i]) + w * from[i * HJ_LINES_ABREAST + k];
 }
 
-PetscErrorCode HJHostLinesSolve(const HJLines *l, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x)
+PetscErrorCode HJHostLinesSolve(const HJLines *l, PetscReal w, PetscBool zero, PetscScalar *r, PetscScalar *work, PetscScalar *x)
 {
   const HJBundles      b       = HJBundlesOf(l);
   const HJHostKernels *kernels = HJHostPickKernels();
 
   PetscFunctionBegin;
+  if (zero && l->d) PetscCall(PetscArraycpy(x, r, l->size));
   for (PetscInt bundle = 0; bundle < b.bundles; bundle++) {
     const PetscCount at    = HJBundleBegin(l, &b, bundle);
     const PetscInt   lines = HJBundleLines(l, &b, bundle);
-    HJHostBundle     s     = {b.count, b.abreast, b.step, w, l->c + at, l->m + at, r + at, x + at};
+    HJHostBundle     s     = {b.count, b.abreast, b.step, w, l->c + at, l->m + at, (zero ? x : r) + at, zero ? NULL : x + at};
 
     if (l->d == 0) {
       HJLinesTurn(l, bundle, lines, r, work);
@@ -79,8 +82,9 @@ PetscErrorCode HJHostLinesSolve(const HJLines *l, PetscReal w, PetscScalar *r, P
       s.x = NULL;
     }
     kernels->lines(&s);
-    if (l->d == 0) HJLinesTurnBack(l, bundle, lines, w, work, x);
+    if (l->d == 0) HJLinesTurnBack(l, bundle, lines, w, zero, work, x);
   }
+  for (PetscCount i = 0; zero && l->d && i < l->size; i++) x[i] *= w;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

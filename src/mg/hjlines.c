@@ -165,16 +165,15 @@ static PetscErrorCode HJMGLinesAlong(HJMGLines l, PetscInt i, Mat A, PetscBool z
 {
   const PetscLogDouble flops = 7.0 * (PetscLogDouble)l->along[i].size;
   HJVecArray           rv, xv;
+  PetscBool            first;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < l->w[i].k; j++) {
-    if (zero && !j) {
-      PetscCall(VecCopy(b, r));
-      PetscCall(VecSet(x, 0.0));
-    } else PetscCall(MatResidual(A, b, x, r));
-    PetscCall(HJVecOpen(l->ops, NULL, HJ_READ_WRITE, r, NULL, &rv));
-    PetscCall(HJVecOpen(l->ops, NULL, HJ_READ_WRITE, x, NULL, &xv));
-    PetscCall(l->ops->multigrid->lines_solve(&l->along[i], l->w[i].w[j], rv.used, l->work, xv.used));
+    first = (PetscBool)(zero && !j);
+    if (!first) PetscCall(MatResidual(A, b, x, r));
+    PetscCall(HJVecOpen(l->ops, NULL, first ? HJ_READ : HJ_READ_WRITE, first ? b : r, NULL, &rv));
+    PetscCall(HJVecOpen(l->ops, NULL, first ? HJ_WRITE : HJ_READ_WRITE, x, NULL, &xv));
+    PetscCall(l->ops->multigrid->lines_solve(&l->along[i], l->w[i].w[j], first, rv.used, l->work, xv.used));
     PetscCall(HJVecClose(&xv));
     PetscCall(HJVecClose(&rv));
     if (PetscMemTypeHost(l->ops->mtype)) PetscCall(PetscLogFlops(flops));

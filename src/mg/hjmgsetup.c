@@ -249,6 +249,24 @@ static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is known to take long whatever is done here */
+static PetscErrorCode HJMGTellSlow(PC pc)
+{
+  const PC_HJMG   *mg    = (const PC_HJMG *)pc->data;
+  const HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  if (mg->base) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->nlevels > 1 && mg->finest == 0.0)
+    PetscCall(PetscInfo(pc, "20 iterations and more are to be expected: coefficients jump between most points\n"));
+  if (level->flows)
+    PetscCall(PetscInfo(pc,
+                        "20 to 50 iterations are to be expected where stream lines close, else some 10: much convection (skew part of "
+                        "D^-1 A up to %.2g)\n",
+                        (double)level->skew));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJMGSetUpWeights(PC pc)
 {
   PC_HJMG   *mg       = (PC_HJMG *)pc->data;
@@ -257,6 +275,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
 
   PetscFunctionBegin;
   HJMGChooseOperators(mg);
+  PetscCall(HJMGTellSlow(pc));
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {
     PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGLinesSetUp(mg, level));

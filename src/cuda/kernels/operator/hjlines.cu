@@ -55,10 +55,10 @@ template <bool UP> static __device__ PetscScalar HJLinesEnter(const PetscScalar 
   return v;
 }
 
-/* Threads side by side have segments of one line in x, else lines whose points lie side by side */
+/* Threads side by side have segments of one line in x, else lines whose points lie side by side. kept: for what lies between, r or x */
 static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
-  HJLinesSolveLong_Kernel(const __grid_constant__ HJDLines p, PetscScalar w, const PetscScalar *__restrict__ c,
-                          const PetscScalar *__restrict__ m, PetscScalar *__restrict__ r, PetscScalar *__restrict__ x)
+  HJLinesSolveLong_Kernel(const __grid_constant__ HJDLines p, PetscScalar       w, const PetscScalar *__restrict__ c,
+                          const PetscScalar *__restrict__ m, const PetscScalar *r, PetscScalar *kept, bool zero, PetscScalar *x)
 {
   __shared__ PetscScalar s_left[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE], s_value[HJ_LINES_SEGMENTS * HJ_LINES_BESIDE];
   const int              seg  = p.d ? (int)threadIdx.x / HJ_LINES_BESIDE : (int)threadIdx.x % HJ_LINES_SEGMENTS;
@@ -72,6 +72,7 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   m += begin;
   r += begin;
   x += begin;
+  kept += begin;
 #pragma unroll 4
   for (int i = lo; i < hi; i++) {
     const PetscScalar e = i ? c[(i - 1) * p.step] : HJ_ZERO;
@@ -85,14 +86,14 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   v = HJLinesEnter<true>(s_left, s_value, seg, in);
 #pragma unroll 4
   for (int i = lo; i < hi; i++) {
-    v             = r[i * p.step] - (i ? c[(i - 1) * p.step] : HJ_ZERO) * v;
-    r[i * p.step] = v;
+    v                = r[i * p.step] - (i ? c[(i - 1) * p.step] : HJ_ZERO) * v;
+    kept[i * p.step] = v;
   }
   left = 1.0;
   v    = 0.0;
 #pragma unroll 4
   for (int i = hi - 1; i >= lo; i--) {
-    v    = m[i * p.step] * r[i * p.step] - c[i * p.step] * v;
+    v    = m[i * p.step] * kept[i * p.step] - c[i * p.step] * v;
     left = -c[i * p.step] * left;
   }
   __syncthreads();
@@ -102,8 +103,8 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
   v = HJLinesEnter<false>(s_left, s_value, seg, in);
 #pragma unroll 4
   for (int i = hi - 1; i >= lo; i--) {
-    v = m[i * p.step] * r[i * p.step] - c[i * p.step] * v;
-    x[i * p.step] += w * v;
+    v             = m[i * p.step] * kept[i * p.step] - c[i * p.step] * v;
+    x[i * p.step] = (zero ? HJ_ZERO : x[i * p.step]) + w * v;
   }
 }
 
@@ -111,6 +112,7 @@ static __global__ void __launch_bounds__(HJ_LINES_SEGMENTS *HJ_LINES_BESIDE)
 typedef struct {
   HJDLines l;
   int      beside, warps, groups;
+  bool     zero; /* x is 0, whatever it holds */
 } HJDLinesBlock;
 
 /* What segments make of the value that enters them: value + left times it */
@@ -173,7 +175,7 @@ static __global__ void __launch_bounds__(HJ_LINES_THREADS)
 
     HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_c + q), c + at, there);
     HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_m + q), m + at, there);
-    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_x + q), x + at, there);
+    HJCopyNumberOrZero((unsigned)__cvta_generic_to_shared(s_x + q), x + at, there && !p.zero);
     value[q] = there ? r[at] : HJ_ZERO;
   }
   HJCopyWaitAll();
@@ -215,7 +217,7 @@ static __global__ void __launch_bounds__(HJ_LINES_THREADS)
 static HJDLinesBlock HJDLinesBlockOf(const HJDLines *l, int length, int nsm)
 {
   const int     segments = (l->n + length - 1) / length;
-  HJDLinesBlock b        = {*l, HJ_LINES_BESIDE, 0, 1};
+  HJDLinesBlock b        = {*l, HJ_LINES_BESIDE, 0, 1, false};
 
   if (l->d == 0) b.beside = 1;
   while (b.beside > 1 && b.beside * segments > HJ_LINES_ENOUGH) b.beside /= 2;
@@ -250,7 +252,7 @@ static PetscErrorCode HJLinesLaunch(const HJDLinesBlock *b, cudaStream_t stream,
 }
 
 /* Points of a segment, by those of a line: in short lines few, as all wait for the slowest */
-PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, PetscScalar *work, PetscScalar *x)
+PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscBool zero, PetscScalar *r, PetscScalar *work, PetscScalar *x)
 {
   const HJDLines  p      = HJDLinesOf(l);
   const long long blocks = (p.lines + HJ_LINES_BESIDE - 1) / HJ_LINES_BESIDE;
@@ -264,9 +266,11 @@ PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscScalar *r, 
   if (!blocks) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJStream(&stream));
   PetscCall(HJDeviceRead(&device));
-  b = HJDLinesBlockOf(&p, length, device.nsm);
+  b      = HJDLinesBlockOf(&p, length, device.nsm);
+  b.zero = zero;
   if (HJLinesBlockThreads(&b) > HJ_LINES_THREADS || HJLinesBytes(&b, length) > device.smem_block) {
-    HJLinesSolveLong_Kernel<<<(unsigned)blocks, HJ_LINES_SEGMENTS * HJ_LINES_BESIDE, 0, stream>>>(p, w, l->c, l->m, r, x);
+    HJLinesSolveLong_Kernel<<<(unsigned)blocks, HJ_LINES_SEGMENTS * HJ_LINES_BESIDE, 0, stream>>>(p, w, l->c, l->m, r, zero ? x : r, zero,
+                                                                                                  x);
     PetscCallCUDA(cudaGetLastError());
   } else if (length == 4) PetscCall(HJLinesLaunch<4>(&b, stream, w, l, r, x));
   else if (length == 12) PetscCall(HJLinesLaunch<12>(&b, stream, w, l, r, x));
