@@ -605,16 +605,18 @@ static inline void FuzzDescribe(Fuzz *f)
 /* What may be asked of a solver of it. A left preconditioner may miss much of the error where coefficients differ by more than 1e6, the
    matrix is far from normal or indefinite, or sweeps were asked for, and rounding leaves more; numbers of sweeps that are asked for may
    grow where eigenvalues are complex or negative. Convection over rows that are a diagonal alone and of another size is no mild problem,
-   as the page of PCHJMG says */
+   as the page of PCHJMG says; nor is CG where a mirror makes the matrix unsymmetric: the row of the last point has its neighbour twice,
+   which has it once. For 7 unknowns KSPCG takes 405 iterations with PCJACOBI and as many without (38850-262) */
 static inline void FuzzJudge(Fuzz *f)
 {
   const PetscReal value = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
   PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
-  PetscBool       known = (PetscBool)(f->known != KNOWN_NONE);
+  PetscBool       known = (PetscBool)(f->known != KNOWN_NONE), mirrored = PETSC_FALSE;
 
   for (PetscInt d = 0; d < f->dim; d++) {
     ratio *= PetscMax(f->axis[d], 1.0 / f->axis[d]) * PetscPowReal(PetscMax(f->stretch[d], 1.0 / f->stretch[d]), (PetscReal)f->n[d]);
     if (f->wall[d][0] == WALL_IDENTITY || f->wall[d][1] == WALL_IDENTITY) known = PETSC_TRUE;
+    if (f->boundary[d] == DM_BOUNDARY_MIRROR) mirrored = PETSC_TRUE;
   }
   f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
                         !f->defaults);
@@ -623,7 +625,7 @@ static inline void FuzzJudge(Fuzz *f)
                          f->flow != FLOW_RANDOM);
   f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
                         f->scale < 1e100 && f->row_decades <= (f->scale_columns ? 0.0 : 3.0) && f->flow != FLOW_RANDOM &&
-                        !(f->flow && known && value > 100.0));
+                        !(f->flow && known && value > 100.0) && !(mirrored && !strcmp(f->ksp, KSPCG)));
 }
 
 /* Problem `number` of a seed; FuzzDestroy() it */

@@ -81,6 +81,8 @@ struct _n_HJMultigridOps {
      than the grid, of one rank without neighbours: box and ybox of a sweep, lies of the others. A restriction NULL: sweeps
      alone. NULL: none do */
   PetscBool (*places)(void *, const HJRestriction *);
+  /* Whether interpolate() needs no ghosts although there are periods. NULL: it does */
+  PetscBool (*interpolates_alone)(const HJTransferProduct *);
   /* Several unknowns a point: interpolate() and its transpose; in set-up, what is kept */
   PetscErrorCode (*interpolate_points)(const HJTransferProduct *);
   PetscErrorCode (*interpolate_points_transpose)(const HJTransferProduct *);

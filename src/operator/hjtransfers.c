@@ -303,6 +303,14 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
   return transpose ? ops->interpolate_transpose : ops->interpolate;
 }
 
+/* Whether nothing beside a rank's own points is needed, the images of which are its neighbours */
+static PetscBool HJTransfersAreAlone(const HJTransfers *op, PetscBool transpose, const HJTransferProduct *p)
+{
+  const HJMultigridOps *ops = op->ops->multigrid;
+
+  return (PetscBool)(!transpose && !op->coefficient && !op->keep && ops->interpolates_alone && ops->interpolates_alone(p));
+}
+
 static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
                                        PetscScalar *y)
 {
@@ -316,8 +324,10 @@ static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, con
   p.coefficient_ghost = op->coefficient_ghost;
   p.keep              = op->keep;
   p.keep_ghost        = op->keep_ghost;
-  PetscCall(HJGhostsGet(from, x, &p.ghost));
-  p.exchanged = HJGhostsExchanged(from);
+  if (!HJTransfersAreAlone(op, transpose, &p)) {
+    PetscCall(HJGhostsGet(from, x, &p.ghost));
+    p.exchanged = HJGhostsExchanged(from);
+  }
   if (PetscMemTypeHost(op->ops->mtype)) {
     PetscCall(run(&p));
     PetscCall(PetscLogFlops(3.0 * n));

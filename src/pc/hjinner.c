@@ -146,8 +146,8 @@ static PetscErrorCode HJInnerAreZero(HJInner in, Vec b, Vec x, PetscBool *zero)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Known points after its cycles: a subiteration takes the share w of the way to b / d. From x those of the other array of the passes too, from
-   which the result may be copied */
+/* Known points after its cycles: a subiteration takes the share w of the way to b / d. From x those of the other array of the passes too,
+   from which the result may be copied */
 static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
 {
   PetscReal left = 1.0, cycle = 1.0;

@@ -94,6 +94,15 @@ PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool HJInterpolatesAlone_CUDA(const HJTransferProduct *t)
+{
+  HJDevice device = {};
+  HJAsk    ask    = {.kind = HJ_INTERPOLATION};
+
+  ask.interpolation = t;
+  return (PetscBool)(HJTransferIsOneRank(t->transfer) && HJTableChoose(&device, &ask) == &HJFamilyInterpolateAdd);
+}
+
 PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *r)
 {
   const HJFamily *family;

@@ -11,5 +11,6 @@ const HJFamily *HJTableChoose(const HJDevice *, const HJAsk *);
 /* For HJBackendOps and HJMultigridOps */
 PETSC_INTERN PetscErrorCode HJProduct_CUDA(const HJProduct *);
 PETSC_INTERN PetscErrorCode HJInterpolate_CUDA(const HJTransferProduct *);
+PETSC_INTERN PetscBool      HJInterpolatesAlone_CUDA(const HJTransferProduct *);
 PETSC_INTERN PetscErrorCode HJRestrictResidual_CUDA(const HJRestriction *);
 PETSC_INTERN PetscErrorCode HJRestrictsApart_CUDA(const HJCoefficients *, PetscBool *);

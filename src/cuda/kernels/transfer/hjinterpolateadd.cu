@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   y = y + P x, or y = P x, where the grids are those of one rank without periodicity, or in 3D cut into planes, refined in all directions:
+   y = y + P x, or y = P x, where the grids are those of one rank, or in 3D cut into planes without periodicity, refined in all directions:
    a thread has two fine lines and two fine planes at one place in x (in 2D four lines), reads what it adds to first, and needs few
    registers, so that many threads wait for memory at once.
 */
@@ -18,6 +18,7 @@ typedef struct {
   int                line;        /* of the coarse planes of other ranks: */
   const PetscScalar *beside[2];   /* below and above; NULL: there is none */
   bool               exchanged;   /* what does not read these need not wait for the kernel before */
+  bool               wraps[2];    /* in x and the next direction; in 3D the slowest period is cut, and its own first plane lies above */
 } HJAddArgs;
 
 /* The places of the coarse points that a fine one lies on or between, in x, and their share; 0 is beyond the first and the last one */
@@ -33,14 +34,18 @@ static __device__ __forceinline__ PetscScalar HJAddHalf(const HJAddArgs &p, int 
   return HJ_HALF * (place == 0 ? p.scale[d][0] : place == p.n[d] - 1 ? p.scale[d][1] : (PetscScalar)1.0);
 }
 
-static __device__ __forceinline__ HJAddPlace HJAddPlaceOf(const HJAddArgs &p, int i)
+template <bool WRAP> static __device__ __forceinline__ HJAddPlace HJAddPlaceOf(const HJAddArgs &p, int i)
 {
   HJAddPlace at;
 
-  at.i0   = (i - p.first[0]) >> 1;
-  at.i1   = (i - p.first[0] + 1) >> 1;
-  at.in0  = at.i0 >= 0;
-  at.in1  = at.i1 < p.nc[0];
+  at.i0  = (i - p.first[0]) >> 1;
+  at.i1  = (i - p.first[0] + 1) >> 1;
+  at.in0 = at.i0 >= 0;
+  at.in1 = at.i1 < p.nc[0];
+  if (WRAP && p.wraps[0] && !at.in1) {
+    at.i1  = 0;
+    at.in1 = true;
+  }
   at.half = HJAddHalf(p, 0, i);
   return at;
 }
@@ -50,7 +55,14 @@ static __device__ __forceinline__ PetscScalar HJAddMean(const PetscScalar *x, co
   return at.half * ((at.in0 ? __ldg(x + at.i0) : HJ_ZERO) + (at.in1 ? __ldg(x + at.i1) : HJ_ZERO));
 }
 
-template <bool ADDS>
+/* Which coarse line of the second direction is beside another one, at most one beyond the last: where that is, or there is none: -1 */
+template <bool WRAP> static __device__ __forceinline__ int HJAddLine(const HJAddArgs &p, int m)
+{
+  if (m >= 0 && m < p.nc[1]) return m;
+  return WRAP && p.wraps[1] && m == p.nc[1] ? 0 : -1;
+}
+
+template <bool ADDS, bool WRAP>
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd3D_Kernel(const __grid_constant__ HJAddArgs p)
 {
   const int       i = blockIdx.x * HJ_ADD_X + threadIdx.x, m = (int)(blockIdx.y * HJ_ADD_Y + threadIdx.y) - p.first[1];
@@ -68,15 +80,16 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   if (ADDS && plane) b[1][0] = y[fine];
   if (ADDS && both) b[1][1] = y[fine + p.pitch];
 
-  const HJAddPlace   at   = HJAddPlaceOf(p, i);
-  const bool         next = two && m + 1 < p.nc[1], own[2] = {s >= 0, s + 1 < p.nc[2]};
+  const HJAddPlace   at   = HJAddPlaceOf<WRAP>(p, i);
+  const int          m1   = HJAddLine<WRAP>(p, m + 1);
+  const bool         next = two && m1 >= 0, own[2] = {s >= 0, s + 1 < p.nc[2]};
   const int          l0 = own[0] ? p.nc[0] : p.line, l1 = own[1] ? p.nc[0] : p.line;
   const PetscScalar *x0 = own[0] ? p.x + s * coarse : p.beside[0], *x1 = own[1] ? p.x + (s + 1) * coarse : p.beside[1];
 
   if (one && x0) a[0][0] = HJAddMean(x0 + (long long)m * l0, at);
-  if (next && x0) a[0][1] = HJAddMean(x0 + (long long)(m + 1) * l0, at);
+  if (next && x0) a[0][1] = HJAddMean(x0 + (long long)m1 * l0, at);
   if (one && high && x1) a[1][0] = HJAddMean(x1 + (long long)m * l1, at);
-  if (next && high && x1) a[1][1] = HJAddMean(x1 + (long long)(m + 1) * l1, at);
+  if (next && high && x1) a[1][1] = HJAddMean(x1 + (long long)m1 * l1, at);
 
   const PetscScalar wm = HJAddHalf(p, 1, j + 1), ws = HJAddHalf(p, 2, z + 1);
 
@@ -86,7 +99,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   if (both) y[fine + p.pitch] = b[1][1] + wm * ws * ((a[0][0] + a[0][1]) + (a[1][0] + a[1][1]));
 }
 
-template <bool ADDS>
+template <bool ADDS, bool WRAP>
 static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd2D_Kernel(const __grid_constant__ HJAddArgs p)
 {
   const int        i = blockIdx.x * HJ_ADD_X * HJ_ADD_Y + threadIdx.y * HJ_ADD_X + threadIdx.x;
@@ -94,7 +107,7 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   const int        lo = max(-j, 0), lines = i < p.n[0] ? p.n[1] - j : 0;
   PetscScalar     *y            = p.y + (long long)j * p.pitch + i;
   PetscScalar      b[HJ_ADD_2D] = {}, a[HJ_ADD_2D / 2 + 1] = {};
-  const HJAddPlace at = HJAddPlaceOf(p, i);
+  const HJAddPlace at = HJAddPlaceOf<WRAP>(p, i);
 
   HJDAwaitInput();
   HJDLetNextStart();
@@ -102,8 +115,11 @@ static __global__ void __launch_bounds__(HJ_ADD_X *HJ_ADD_Y, 6) HJInterpolateAdd
   for (int u = 0; u < HJ_ADD_2D; u++)
     if (u >= lo && u < lines && ADDS) b[u] = y[(long long)u * p.pitch];
 #pragma unroll
-  for (int u = 0; u <= HJ_ADD_2D / 2; u++)
-    if (2 * u - 1 < lines && m + u >= 0 && m + u < p.nc[1]) a[u] = HJAddMean(p.x + (long long)(m + u) * p.nc[0], at);
+  for (int u = 0; u <= HJ_ADD_2D / 2; u++) {
+    const int l = HJAddLine<WRAP>(p, m + u);
+
+    if (2 * u - 1 < lines && l >= 0) a[u] = HJAddMean(p.x + (long long)l * p.nc[0], at);
+  }
 #pragma unroll
   for (int u = 0; u < HJ_ADD_2D; u++)
     if (u >= lo && u < lines) y[(long long)u * p.pitch] = b[u] + (u % 2 ? HJAddHalf(p, 1, j + u) * (a[u / 2] + a[u / 2 + 1]) : a[u / 2]);
@@ -121,21 +137,31 @@ static int HJInterpolateAddTakes(const HJDevice *, const HJAsk *ask)
   if ((t->b && t->b != t->y) || g->fine.dim < 2 || (!cut && !HJTransferIsOneRank(g))) return false;
   for (int d = 0; d < g->fine.dim; d++) {
     if (cut && d == 2) break;
-    if (g->factor[d] != 2 || g->fine.periodic[d] || HJBoxWidth(&g->fine.owned, d) > 4 * 65535LL) return false;
+    if (g->factor[d] != 2 || HJBoxWidth(&g->fine.owned, d) > 4 * 65535LL) return false;
   }
   return HJBoxWidth(&g->fine.owned, 2) <= 2 * 65535LL;
 }
 
+template <bool WRAP> static const void *HJAddKernelOf(bool two, bool adds)
+{
+  if (two) return adds ? (const void *)HJInterpolateAdd2D_Kernel<true, WRAP> : (const void *)HJInterpolateAdd2D_Kernel<false, WRAP>;
+  return adds ? (const void *)HJInterpolateAdd3D_Kernel<true, WRAP> : (const void *)HJInterpolateAdd3D_Kernel<false, WRAP>;
+}
+
+static const void *HJAddKernel(bool two, bool adds, bool wraps)
+{
+  return wraps ? HJAddKernelOf<true>(two, adds) : HJAddKernelOf<false>(two, adds);
+}
+
 static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream, const HJTransferProduct *t)
 {
-  const HJTransfer *g      = t->transfer;
-  const void       *kernel = g->fine.dim == 2
-                               ? (t->b ? (const void *)HJInterpolateAdd2D_Kernel<true> : (const void *)HJInterpolateAdd2D_Kernel<false>)
-                               : (t->b ? (const void *)HJInterpolateAdd3D_Kernel<true> : (const void *)HJInterpolateAdd3D_Kernel<false>);
-  const HJBox      *lies   = HJGridLies(&g->fine, t->lies);
-  HJAddArgs         p      = {t->x, t->y + HJBoxIndex(lies, 0, 0, 0)};
-  HJLaunch          how    = {};
-  void             *args[] = {&p};
+  const HJTransfer *g       = t->transfer;
+  const HJBox      *lies    = HJGridLies(&g->fine, t->lies);
+  HJAddArgs         p       = {t->x, t->y + HJBoxIndex(lies, 0, 0, 0)};
+  const bool        cut     = HJTransferIsCut(g);
+  const bool        periods = !cut && (g->fine.periodic[0] || g->fine.periodic[1] || g->fine.periodic[2]);
+  HJLaunch          how     = {};
+  void             *args[]  = {&p};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -144,7 +170,7 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
     p.first[d] = -(int)HJTransferShift(g, d);
     HJTransferGetScale(g, d, p.scale[d]);
   }
-  for (int side = 0; side < 2 && HJTransferIsCut(g); side++) {
+  for (int side = 0; side < 2 && cut; side++) {
     const HJBox *box = &t->shell->box[2][side];
 
     if (!g->coarse.neighbor[2][side]) continue;
@@ -153,14 +179,19 @@ static PetscErrorCode HJInterpolateAddRun(const HJDevice *, cudaStream_t stream,
   }
   p.pitch     = (int)HJBoxWidth(lies, 0);
   p.plane     = (long long)p.pitch * HJBoxWidth(lies, 1);
-  p.exchanged = t->exchanged;
+  p.exchanged = t->exchanged && !periods;
+  for (int d = 0; d < 2; d++) p.wraps[d] = g->fine.periodic[d];
+  if (periods && g->fine.periodic[2]) {
+    p.line      = p.nc[0];
+    p.beside[1] = t->x;
+  }
   how.block   = dim3(HJ_ADD_X, HJ_ADD_Y);
   how.grid    = g->fine.dim == 2
                   ? dim3((p.n[0] + HJ_ADD_X * HJ_ADD_Y - 1) / (HJ_ADD_X * HJ_ADD_Y), (p.n[1] + p.first[1] + HJ_ADD_2D - 1) / HJ_ADD_2D)
                   : dim3((p.n[0] + HJ_ADD_X - 1) / HJ_ADD_X, (p.nc[1] + p.first[1] + HJ_ADD_Y - 1) / HJ_ADD_Y, p.nc[2] + p.first[2]);
   how.stream  = stream;
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, kernel, args));
+  PetscCallCUDA(HJLaunchKernel(&how, HJAddKernel(g->fine.dim == 2, t->b != NULL, periods), args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -475,7 +475,8 @@ bool HJRestrictFitsPairs(const HJRestriction *r, const HJRestrictArgs *p)
   const HJCoefficients *a = r->a;
 
   for (int d = 0; d < 3; d++) {
-    if (p->periodic[d] || (!p->two[d] && (a->dim == 3 || d != 1))) return false;
+    if (!p->two[d] && (a->dim == 3 || d != 1)) return false;
+    if (p->periodic[d] && (p->cut || p->n[d] < 2 * HJ_CUT_PLANES || a->storage != HJ_COEFFICIENTS_ROW)) return false;
   }
   const long long tiles = (long long)(p->nc[0] / 31 + 1) * (p->nc[1] / (HJ_PAIRS_WARPS_3D - 1) + 1); /* at least as many as there are */
 

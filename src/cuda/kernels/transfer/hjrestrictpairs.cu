@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Residual and restriction in one for large grids of few rows, without periodicity, refined in all directions: 2D star and box, 3D star.
+   Residual and restriction in one for large grids of few rows, refined in all directions: 2D star and box, 3D star; with periods those of
+   one row, whose neighbours across the slowest period are its own planes, as if it were cut there.
    What bounds others is instructions, so a lane has two columns next to each other, that of coarse point I and the next one, in 3D in two
    lines, that of J and the next one; it marches along the slowest direction by two fine planes at a time. What a coarse point gets from the
    column before comes from the lane before, in 3D what it gets from the line before from the warp before; the first lane, and in 3D the
@@ -13,21 +14,25 @@ typedef struct {
   PetscScalar v[2], w, e;
 } HJPair;
 
-/* A lane's columns; their first point, and which there are */
+/* A lane's columns; their first point, which there are, and where those beside them are */
 typedef struct {
-  int  c;
+  int  c, w, e;
   bool in[2], west, east;
 } HJPairPlace;
 
-static __device__ __forceinline__ HJPairPlace HJPairGetPlace(const HJRestrictArgs &p, int coarse)
+template <bool WRAP> __device__ __forceinline__ HJPairPlace HJPairGetPlace(const HJRestrictArgs &p, int coarse)
 {
+  const bool  wraps = WRAP && p.periodic[0];
   HJPairPlace l;
 
+  if (wraps && coarse < 0) coarse += p.nc[0];
   l.c     = 2 * coarse + p.first[0];
   l.in[0] = l.c >= 0 && l.c < p.n[0];
   l.in[1] = l.c >= -1 && l.c + 1 < p.n[0];
-  l.west  = l.c > 0 && l.in[0];
-  l.east  = l.in[1] && l.c + 2 < p.n[0];
+  l.west  = (l.c > 0 || wraps) && l.in[0];
+  l.east  = l.in[1] && (l.c + 2 < p.n[0] || wraps);
+  l.w     = wraps && l.c == 0 ? p.n[0] - 1 : l.c - 1;
+  l.e     = wraps && l.c + 2 == p.n[0] ? 0 : l.c + 2;
   return l;
 }
 
@@ -38,8 +43,8 @@ template <bool BESIDE> __device__ __forceinline__ HJPair HJPairLoad(const HJPair
 
   if (there && l.in[0]) r.v[0] = q[l.c];
   if (there && l.in[1]) r.v[1] = q[l.c + 1];
-  if (BESIDE && there && l.west) r.w = q[l.c - 1];
-  if (BESIDE && there && l.east) r.e = q[l.c + 2];
+  if (BESIDE && there && l.west) r.w = q[l.w];
+  if (BESIDE && there && l.east) r.e = q[l.e];
   return r;
 }
 
@@ -132,15 +137,17 @@ __device__ __forceinline__ void HJPairResidual2D(const HJRestrictArgs &p, const 
   for (int u = 0; u < 2; u++) r[u] = there && l.in[u] ? b.v[u] - r[u] : HJ_ZERO;
 }
 
-template <bool BOX, int READ, bool CUT>
+/* WRAP: there are periods; the slowest one is a cut */
+template <bool BOX, int READ, bool CUT, bool WRAP>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_RESTRICT_DICTIONARY ? 4 : 5)
   HJRestrictPairs2D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
-  const int          lane = threadIdx.x % 32, n = HJRestrictEnd<CUT>(p), line = p.line;
-  const int          I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
-  const int          J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
-  const HJPairPlace  l     = HJPairGetPlace(p, I);
-  const bool         write = lane > 0 && I<p.nc[0], count = lane> 0 || I<0, below = J0> 0 || HJRestrictHasBelow<CUT>(p);
+  const int         lane = threadIdx.x % 32, n = HJRestrictEnd<CUT>(p), line = p.line;
+  const int         I  = (int)(blockIdx.x % p.tiles[0] * HJ_PAIRS_WARPS_2D + threadIdx.x / 32) * 31 + lane - 1;
+  const int         J0 = (int)(blockIdx.x / p.tiles[0]) * p.tile[2], J1 = min(J0 + p.tile[2], p.nc[2]);
+  const HJPairPlace l      = HJPairGetPlace<WRAP>(p, I);
+  const bool        write  = lane > 0 && I<p.nc[0], count = lane> 0 || (I < 0 && !(WRAP && p.periodic[0])),
+             below         = J0 > 0 || HJRestrictHasBelow<CUT>(p);
   const long long    start = (2LL * J0 + p.first[2]) * line;
   const PetscScalar *x = p.x + start, *b = p.b + start; /* of line J */
   const PetscScalar  half      = HJ_HALF * HJRestrictScale(p, 0, l.c + 1);
@@ -152,7 +159,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_2D, BOX || READ == HJ_REST
   HJPairRows<1 + HJDNeighbors(2, BOX), READ> rows;
 
   rows.start();
-  if (!CUT || !HJRestrictIsHome(p, J0, J1)) HJDAwaitInput();
+  if (!CUT || WRAP || !HJRestrictIsHome(p, J0, J1)) HJDAwaitInput();
   HJDLetNextStart();
   HJPair xa = HJPairLoad<BOX>(l, HJPairX<CUT>(p, x - line, 2 * J0 - 1), below), xb = HJPairLoad<true>(l, x, true),
          xc = HJPairLoad<true>(l, HJPairX<CUT>(p, x + line, 2 * J0 + 1), 2 * J0 + 1 < n),
@@ -231,9 +238,10 @@ static __device__ __forceinline__ HJQuad HJQuadLoad(const HJPairPlace &l, const 
   return {{HJPairLoad<false>(l, q, there && in[0]), HJPairLoad<false>(l, q + step, there && in[1])}};
 }
 
-/* What a lane has of a plane: its lines, and those before and after them */
+/* What a lane has of a plane: its lines, and those before and after them, so many lines from its first one */
 typedef struct {
   bool in[2], south, north;
+  int  s, n;
 } HJQuadPlace;
 
 /* b - A x at four points of a plane of a star, q: the plane's first line of the four; m, a, f: below, at and above it */
@@ -243,7 +251,7 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
                                                const HJQuad &a, const HJQuad &f, const HJQuad &b, PetscScalar r[2][2])
 {
   const int    line  = p.line;
-  const HJPair south = HJPairLoad<false>(l, q - line, t.south), north = HJPairLoad<false>(l, q + 2 * line, t.north);
+  const HJPair south = HJPairLoad<false>(l, q + t.s * line, t.south), north = HJPairLoad<false>(l, q + t.n * line, t.north);
 
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -261,8 +269,8 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
       return fma(c(6), f.line[h].v[u], sum);
     };
 
-    if (t.in[h] && l.west) w = q[h * line + l.c - 1];
-    if (t.in[h] && l.east) e = q[h * line + l.c + 2];
+    if (t.in[h] && l.west) w = q[h * line + l.w];
+    if (t.in[h] && l.east) e = q[h * line + l.e];
     HJPairNumbers<READ>(p, l, place + h * line, t.in[h], number);
     const bool same = rows.same(p, number);
 #pragma unroll
@@ -275,17 +283,24 @@ __device__ __forceinline__ void HJQuadResidual(const HJRestrictArgs &p, const HJ
   }
 }
 
-template <int READ, bool CUT>
+template <int READ, bool CUT, bool WRAP>
 __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_Kernel(const __grid_constant__ HJRestrictArgs p)
 {
   __shared__ PetscScalar s_odd[2][HJ_PAIRS_WARPS_3D][32];
   const int              lane = threadIdx.x % 32, warp = threadIdx.x / 32, line = p.line, n = HJRestrictEnd<CUT>(p), plane = p.plane;
-  const int              I = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
-  const int              J = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1, j = 2 * J + p.first[1];
+  const int              I     = (int)(blockIdx.x % p.tiles[0]) * 31 + lane - 1;
+  const int              J0    = (int)(blockIdx.x / p.tiles[0] % p.tiles[1]) * (HJ_PAIRS_WARPS_3D - 1) + warp - 1;
+  const bool             wraps = WRAP && p.periodic[1];
+  const int              J = wraps && J0 < 0 ? p.nc[1] - 1 : J0, j = 2 * J + p.first[1];
   const int              K0 = (int)(blockIdx.x / (p.tiles[0] * p.tiles[1])) * p.tile[2], K1 = min(K0 + p.tile[2], p.nc[2]);
-  const HJPairPlace      l     = HJPairGetPlace(p, I);
-  const HJQuadPlace      t     = {{j >= 0 && j < p.n[1], j >= -1 && j + 1 < p.n[1]}, j > 0 && j < p.n[1], j >= -1 && j + 2 < p.n[1]};
-  const bool             write = lane > 0 && warp > 0 && I < p.nc[0] && J < p.nc[1], count = (lane > 0 || I < 0) && (warp > 0 || J < 0);
+  const HJPairPlace      l     = HJPairGetPlace<WRAP>(p, I);
+  const HJQuadPlace      t     = {{j >= 0 && j < p.n[1], j >= -1 && j + 1 < p.n[1]},
+                                  (j > 0 || wraps) && j < p.n[1],
+                                  j >= -1 && (j + 2 < p.n[1] || (wraps && j + 1 < p.n[1])),
+                         wraps && j == 0 ? p.n[1] - 1 : -1,
+                         wraps && j + 2 == p.n[1] ? -j : 2};
+  const bool             write = lane > 0 && warp > 0 && I < p.nc[0] && J < p.nc[1];
+  const bool             count = (lane > 0 || (I < 0 && !(WRAP && p.periodic[0]))) && (warp > 0 || (J < 0 && !wraps));
   const int              first = 2 * K0 - (K0 > 0 || HJRestrictHasBelow<CUT>(p)), end = min(2 * K1, n); /* planes */
   const long long        away = (long long)j * line; /* of the lane's first line in a plane */
   const PetscScalar      half = HJ_HALF * HJRestrictScale(p, 0, l.c + 1), scale = HJRestrictScale(p, 1, j + 1);
@@ -297,7 +312,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   HJPairRows<7, READ> rows;
 
   rows.start();
-  if (!CUT || !HJRestrictIsHome(p, K0, K1)) HJDAwaitInput();
+  if (!CUT || WRAP || !HJRestrictIsHome(p, K0, K1)) HJDAwaitInput();
   HJDLetNextStart();
   const auto at = [&](const PetscScalar *own, const PetscScalar *const beside[2], int s, const PetscScalar *q) {
     return CUT ? HJRestrictCutPlane(p, own, beside, s) + away : q; /* not read where the plane is not there */
@@ -356,7 +371,7 @@ __global__ void __launch_bounds__(32 * HJ_PAIRS_WARPS_3D, 2) HJRestrictPairs3D_K
   if (p.norm2) HJRestrictAddNorm(p, norm2);
 }
 
-/* Large grids without periodicity, refined in all directions, of 5, 7 and 9 points and few rows */
+/* Large grids, refined in all directions, of 5, 7 and 9 points and few rows, with periods of one row */
 static int HJRestrictPairsTakes(const HJDevice *, const HJAsk *ask)
 {
   const HJRestriction *r = ask->restriction;
@@ -368,32 +383,52 @@ static int HJRestrictPairsTakes(const HJDevice *, const HJAsk *ask)
   return HJRestrictFitsPairs(r, &p);
 }
 
-template <int READ, bool CUT> static const void *HJRestrictPairsKernelOf(const HJCoefficients *a)
+template <int READ, bool CUT, bool WRAP> static const void *HJRestrictPairsKernelOf(const HJCoefficients *a)
 {
-  if (a->dim == 3) return (const void *)HJRestrictPairs3D_Kernel<READ, CUT>;
-  return a->shape == HJ_BOX ? (const void *)HJRestrictPairs2D_Kernel<true, READ, CUT>
-                            : (const void *)HJRestrictPairs2D_Kernel<false, READ, CUT>;
+  if (a->dim == 3) return (const void *)HJRestrictPairs3D_Kernel<READ, CUT, WRAP>;
+  return a->shape == HJ_BOX ? (const void *)HJRestrictPairs2D_Kernel<true, READ, CUT, WRAP>
+                            : (const void *)HJRestrictPairs2D_Kernel<false, READ, CUT, WRAP>;
 }
 
-static const void *HJRestrictPairsKernel(const HJCoefficients *a, bool cut)
+static const void *HJRestrictPairsKernel(const HJCoefficients *a, bool cut, bool wraps)
 {
-  if (cut) return HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, true>(a);
-  return a->storage == HJ_COEFFICIENTS_ROW ? HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, false>(a)
-                                           : HJRestrictPairsKernelOf<HJ_RESTRICT_DICTIONARY, false>(a);
+  if (wraps) return HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, true, true>(a);
+  if (cut) return HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, true, false>(a);
+  return a->storage == HJ_COEFFICIENTS_ROW ? HJRestrictPairsKernelOf<HJ_RESTRICT_ROW, false, false>(a)
+                                           : HJRestrictPairsKernelOf<HJ_RESTRICT_DICTIONARY, false, false>(a);
+}
+
+static bool HJRestrictPairsWraps(const HJRestrictArgs *p)
+{
+  return p->periodic[0] || p->periodic[1] || p->periodic[2];
+}
+
+/* The slowest period is cut: the planes beside its ends are its own */
+static void HJRestrictPairsCut(HJRestrictArgs *p)
+{
+  if (!p->periodic[2]) return;
+  for (int side = 0; side < 2; side++) {
+    const long long at = side ? 0 : (long long)(p->n[2] - HJ_CUT_PLANES) * p->plane;
+
+    p->beside_x[side] = p->x + at;
+    p->beside_b[side] = p->b + at;
+  }
 }
 
 static PetscErrorCode HJRestrictPairsRun(const HJDevice *device, cudaStream_t stream, const HJRestriction *r)
 {
-  const HJCoefficients *a      = r->a;
-  const void           *kernel = HJRestrictPairsKernel(a, r->cut.cut);
+  const HJCoefficients *a     = r->a;
   const int             warps = a->dim == 3 ? HJ_PAIRS_WARPS_3D : HJ_PAIRS_WARPS_2D, columns = 31 * (a->dim == 3 ? 1 : warps);
   HJRestrictArgs        p;
   HJLaunch              how    = {};
   void                 *list[] = {&p};
+  const void           *kernel;
   int                   resident, blocks;
 
   PetscFunctionBegin;
   PetscCall(HJRestrictGetArgs(r, &p));
+  HJRestrictPairsCut(&p);
+  kernel = HJRestrictPairsKernel(a, r->cut.cut, HJRestrictPairsWraps(&p));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 32 * warps, 0));
   p.tiles[0]  = (p.nc[0] + columns - 1) / columns;
   p.tiles[1]  = a->dim == 3 ? (p.nc[1] + warps - 2) / (warps - 1) : 1;
