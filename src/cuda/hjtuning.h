@@ -261,9 +261,9 @@
 #define HJ_PRODUCT_BLOCKS_ARRAYS    3
 #define HJ_PRODUCT_BLOCKS_ROW       5
 #define HJ_PRODUCT_BLOCKS           4
-/* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep or a product on a multiprocessor, and
-   unknowns. On an H200, where a copy moves 4.2 TB/s, products of arrays move 3.8 (1025^2, 2 and 4 unknowns) and 3.4 (97^3, 3), and 4 sweeps
-   3.7, 3.8 and 3.3 (d3a74fd) */
+/* Points with several unknowns: threads of a block; of a block in 3D, planes; blocks of a sweep on a multiprocessor, and unknowns. On an
+   H100, where a copy of 67 MB moves 2.6 TB/s, products of arrays move 2.6 (1025^2, 2 unknowns), 2.1 (4) and 1.9 (97^3, 3), and 4 sweeps 2.7
+   (1025^2, 2) (ebdbd3c, e285d93) */
 #define HJ_SYSTEM_THREADS 256
 #define HJ_SYSTEM_PLANES  2
 #define HJ_SYSTEM_BLOCKS  7

@@ -316,8 +316,7 @@ static PetscErrorCode MatView_HJStencil(Mat A, PetscViewer viewer)
    claim that is false, as that of a matrix whose rows of boundary points are identities and whose columns were left, changes no result
    (`-info` says so). Who gives it new values should say that they are symmetric too (`MAT_SYMMETRY_ETERNAL`, `MAT_SPD_ETERNAL`): PETSc
    forgets `MAT_SYMMETRIC` and `MAT_SPD` when values change, and Galerkin's matrices, whose entries rounding made differ, are then read as
-   unsymmetric ones, with twice the arrays. Of several degrees of freedom at a point, up to 4 and with blocks that have no zeros, products on
-   a GPU read half of the arrays, and all are stored.
+   unsymmetric ones, with twice the arrays.
 
    `PCGAMG` makes its interpolations of the type of the matrix: a matrix that is rectangular when it gets this type becomes a `MATAIJ`.
 
