@@ -81,7 +81,7 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
   if (r >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
 }
 
-/* Of a dictionary: the row that most points have, as a parameter, and where the others' entries are */
+/* Of a dictionary: the row that most points have, without zeros, as a parameter, and where the others' entries are */
 template <int DOF> struct HJSystemMain {
   HJSystemRow<DOF>    row;
   HJSystemBlocks<DOF> others;
