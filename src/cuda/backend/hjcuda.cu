@@ -107,7 +107,7 @@ static PetscErrorCode HJLookAtRows(HJ_CUDA *cuda, cudaStream_t stream, long long
     PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
     HJRowHistogram_Kernel<<<2 * cuda->device.nsm, 256, 0, stream>>>(cuda->st.index, n, d_found->count);
     PetscCallCUDA(cudaGetLastError());
-    if (cuda->st.dof == 1) PetscCall(HJFrame2DLook(cuda, stream, &d_found->frame));
+    PetscCall(HJFrame2DLook(cuda, stream, &d_found->frame));
     PetscCallCUDA(cudaMemcpyAsync(&found, d_found, sizeof(found), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(HJScratchFree(stream, d_found));
@@ -115,7 +115,7 @@ static PetscErrorCode HJLookAtRows(HJ_CUDA *cuda, cudaStream_t stream, long long
   for (int r = 1; r < cuda->st.nrows; r++) {
     if (found.count[r] > found.count[cuda->main_row]) cuda->main_row = r;
   }
-  if (cuda->st.dof == 1) HJFrame2DTake(cuda, &found.frame);
+  HJFrame2DTake(cuda, &found.frame);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +268,6 @@ static PetscErrorCode HJRefresh_CUDA(void *ctx, const HJStencil *st)
   cuda->generation++;
   if (st->dof > 1) {
     PetscCall(HJSystemUpload_CUDA(cuda, st, stream));
-    if (st->storage == HJ_DICTIONARY) PetscCall(HJLookAtRows(cuda, stream, n));
     PetscCall(HJSetFamily(cuda));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -6,8 +6,6 @@
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
 
-#define HJ_SYSTEM_PARAMETERS 4000 /* bytes that a launch takes on all GPUs, less some */
-
 typedef struct {
   HJDSweep             s;
   HJDBox               cbox, inside; /* of the coefficients; points whose neighbours are all where x is */
@@ -79,22 +77,6 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
   *(HJSystemPoint<DOF> *)(s.y + to) = y;
   if (r < s.copy_lo) *(HJSystemPoint<DOF> *)(s.copy[0] + to) = y;
   if (r >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
-}
-
-/* Of a dictionary: the row that most points have, without zeros, as a parameter, and where the others' entries are */
-template <int DOF> struct HJSystemMain {
-  HJSystemRow<DOF>    row;
-  HJSystemBlocks<DOF> others;
-  int                 number;
-};
-
-template <int DOF, bool>
-static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArgs &p, const HJSystemMain<DOF> &blocks, int i, int j, int k)
-{
-  const HJDBox &c = p.cbox;
-
-  if (p.index[HJDIndex(c, i, j, k)] == blocks.number) HJSystemSweepPoint<DOF, true>(p, blocks.row, i, j, k);
-  else HJSystemSweepPoint<DOF, true>(p, blocks.others, i, j, k);
 }
 
 template <int DOF, bool SCALED, typename BLOCKS>
@@ -191,12 +173,7 @@ template <int DOF> static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const
     HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemBlocksOf<DOF>(cuda->system));
   else if (cuda->st.nrows == 1)
     HJSystemSweep_Kernel<DOF, true><<<grid, block, 0, stream>>>(p, HJSystemRowOf<DOF>(cuda->system, cuda->st.h_rows));
-  else if constexpr (sizeof(HJSystemMain<DOF>) + sizeof(HJSystemSweepArgs) <= HJ_SYSTEM_PARAMETERS) {
-    const PetscScalar *row = cuda->st.h_rows + (size_t)cuda->main_row * cuda->system.n;
-
-    HJSystemSweep_Kernel<DOF, true><<<grid, block, 0, stream>>>(p, HJSystemMain<DOF>{HJSystemRowOf<DOF>(cuda->system, row),
-                                                                                     HJSystemBlocksOf<DOF>(cuda->system), cuda->main_row});
-  } else HJSystemSweep_Kernel<DOF, true><<<grid, block, 0, stream>>>(p, HJSystemBlocksOf<DOF>(cuda->system));
+  else HJSystemSweep_Kernel<DOF, true><<<grid, block, 0, stream>>>(p, HJSystemBlocksOf<DOF>(cuda->system));
 }
 
 template <int DOF> static bool HJSystemSweepIsAligned(const HJDSweep *s)
