@@ -326,47 +326,6 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a matrix that is said to be symmetric and is, or is not */
-static PetscErrorCode TestClaimed(PetscInt which, PetscBool is)
-{
-  System    s = {.dim = 2 + which % 2, .dof = 2 + which % 3, .box = (PetscBool)(which % 4 < 2), .kind = SYSTEM_ARRAYS};
-  DM        da;
-  Mat       A, B, T;
-  Vec       x, y, z;
-  PetscReal largest;
-
-  PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) {
-    s.n[d]        = d < s.dim ? 40 - 12 * d - which : 1;
-    s.boundary[d] = d == which % 3 && d < s.dim ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_NONE;
-  }
-  PetscCall(SystemCreate(&s, MATAIJ, &da, &A));
-  if (is) {
-    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
-    PetscCall(MatAXPY(A, 1.0, T, SAME_NONZERO_PATTERN));
-    PetscCall(MatDestroy(&T));
-  }
-  PetscCall(MatConvert(A, MATHJSTENCIL, MAT_INITIAL_MATRIX, &B));
-  PetscCall(MatSetOption(B, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecDuplicate(x, &z));
-  PetscCall(SystemVector(da, s.dof, -1, 1, x));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(MatMult(B, x, z));
-  PetscCall(VecDifference(z, y, &largest));
-  PetscCall(HJTestOK((PetscBool)(largest <= 64 * PETSC_MACHINE_EPSILON),
-                     "%" PetscInt_FMT "D %s, dof %" PetscInt_FMT ", said to be symmetric%s: products differ by %g of the largest number",
-                     s.dim, s.box ? "box" : "star", s.dof, is ? "" : " and is not", (double)largest));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -378,7 +337,6 @@ int main(int argc, char **argv)
       PetscCall(TestAlone(dim, (PetscBool)box, SYSTEM_ROW));
     }
   }
-  for (PetscInt which = 0; which < 12; which++) PetscCall(TestClaimed(which, (PetscBool)(which < 9)));
   {
     const int code = HJTestDone();
 

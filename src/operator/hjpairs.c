@@ -31,39 +31,23 @@ PetscBool HJPairsHave(const HJCoefficients *a, PetscInt row, PetscInt column)
   return PETSC_FALSE;
 }
 
-/* One array of the pair; slot < 0: there is none */
-static PetscErrorCode HJPairsGetSlot(HJPairs *pairs, const HJGrid *grid, PetscInt offset, PetscInt slot)
-{
-  const HJCoefficients *a  = pairs->a;
-  PetscScalar          *to = pairs->one.value + offset * a->npoints;
-  HJBox                 keep;
-
-  PetscFunctionBegin;
-  if (slot < 0) PetscCall(pairs->ops->zero(to, a->npoints * sizeof(*to)));
-  else if (a->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
-  else {
-    keep = HJCoefficientsInside(a, slot, grid);
-    PetscCall(pairs->ops->slot(a, slot, grid->owned.hi, &keep, to));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJPairsGet(HJPairs *pairs, const HJGrid *grid, PetscInt row, PetscInt column)
-{
-  PetscFunctionBegin;
-  for (PetscInt o = 0; o < pairs->one.nslots; o++) PetscCall(HJPairsGetSlot(pairs, grid, o, HJSlotOfEntry(pairs->a, o, row, column)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJPairsGetTwo(HJPairs *pairs, const HJGrid *grid, PetscInt row, PetscInt column)
 {
   const HJCoefficients *a = pairs->a;
 
   PetscFunctionBegin;
   for (PetscInt o = 0; o < pairs->one.nslots; o++) {
-    const PetscBool upper = (PetscBool)(o && HJShapeIsUpper(a->dim, a->shape, o));
+    const PetscInt slot = HJSlotOfEntry(a, o, row, column);
+    PetscScalar   *to   = pairs->one.value + o * a->npoints;
+    HJBox          keep;
 
-    PetscCall(HJPairsGetSlot(pairs, grid, o, HJSlotOfEntry(a, o, upper ? column : row, !o || upper ? row : column)));
+    if (slot < 0) PetscCall(pairs->ops->zero(to, a->npoints * sizeof(*to)));
+    else if (a->storage == HJ_COEFFICIENTS_ARRAYS)
+      PetscCall(pairs->ops->copy(to, a->value + HJSlotBegin(a, slot), a->npoints * sizeof(*to)));
+    else {
+      keep = HJCoefficientsInside(a, slot, grid);
+      PetscCall(pairs->ops->slot(a, slot, grid->owned.hi, &keep, to));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

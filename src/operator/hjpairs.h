@@ -19,7 +19,4 @@ PETSC_INTERN PetscErrorCode HJPairsOpen(const HJArrayOps *, const HJCoefficients
 PETSC_INTERN PetscBool HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
 /* pairs->one from now on, on the points of a grid */
 PETSC_INTERN PetscErrorCode HJPairsGet(HJPairs *, const HJGrid *, PetscInt row, PetscInt column);
-/* ... of what leads to earlier points, but those of the column's rows to later ones, and the row's own diagonal: if the pair and its transpose
-   are the same these are symmetric */
-PETSC_INTERN PetscErrorCode HJPairsGetTwo(HJPairs *, const HJGrid *, PetscInt row, PetscInt column);
 PETSC_INTERN PetscErrorCode HJPairsClose(HJPairs *);

@@ -4,7 +4,6 @@
    they are not, and gives memory back when only one copy is of use.
 */
 #include "hjmat.h"
-#include "operator/hjpairs.h"
 
 PetscErrorCode HJVecTypeOnDevice(VecType type, PetscBool *on)
 {
@@ -253,33 +252,14 @@ PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
 }
 
 /* A row for all points is the same on all ranks, and in both memories on the host */
-/* Several unknowns a point, of arrays: whether what rows of each component have of each other one at earlier points is what these have of
-   them; the block of a point is not looked at. Its diagonal says how large rounding is */
-static PetscErrorCode HJMatCheckSystemSymmetry(const Mat_HJStencil *hj, const HJArrayOps *ops, const HJCoefficients *c,
-                                               PetscBool *symmetric)
-{
-  HJPairs pairs;
-
-  PetscFunctionBegin;
-  *symmetric = PETSC_TRUE;
-  PetscCall(HJPairsOpen(ops, c, &pairs));
-  for (PetscInt pair = 0; pair < c->dof * c->dof && *symmetric; pair++) {
-    PetscCall(HJPairsGetTwo(&pairs, &hj->grid, pair / c->dof, pair % c->dof));
-    PetscCall(ops->symmetric(&pairs.one, hj->grid.owned.hi, HJ_SLACK, symmetric));
-  }
-  PetscCall(HJPairsClose(&pairs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJCoefficients *c, PetscBool *symmetric)
 {
   Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
 
   PetscFunctionBegin;
   *symmetric = PETSC_TRUE;
-  if (c->dof > 1) PetscCall(HJMatCheckSystemSymmetry(hj, ops, c, symmetric));
-  else if (c->storage != HJ_COEFFICIENTS_ROW) PetscCall(ops->symmetric(c, hj->grid.owned.hi, HJ_SLACK, symmetric));
-  for (PetscInt s = 1; s < c->nslots && c->dof == 1 && c->storage == HJ_COEFFICIENTS_ROW && *symmetric; s++)
+  if (c->storage != HJ_COEFFICIENTS_ROW) PetscCall(ops->symmetric(c, hj->grid.owned.hi, HJ_SLACK, symmetric));
+  for (PetscInt s = 1; s < c->nslots && c->storage == HJ_COEFFICIENTS_ROW && *symmetric; s++)
     *symmetric = (PetscBool)HJIsSameBeside(c->rows[s], c->rows[HJSlotOpposite(c, s)], c->rows[0], HJ_SLACK);
   if (!*symmetric)
     PetscCall(PetscInfo(A, "The matrix is said to be symmetric (MAT_SYMMETRIC or MAT_SPD) and is not: all its coefficients are read\n"));
@@ -288,10 +268,9 @@ static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJC
 
 PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoefficients **c)
 {
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-  /* Of several unknowns a point kernels for arrays on a device ask. Thin: at one of two offsets */
-  const PetscBool of_use  = (PetscBool)(hj->c.dof == 1 || (ops != &HJArraysHost && hj->c.storage == HJ_COEFFICIENTS_ARRAYS));
-  const PetscBool claimed = (PetscBool)(A->symmetric == PETSC_BOOL3_TRUE && of_use && !HJLayoutIsThin(&hj->layout));
+  Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
+  const PetscBool claimed = (PetscBool)(A->symmetric == PETSC_BOOL3_TRUE && hj->c.dof == 1 &&
+                                        !HJLayoutIsThin(&hj->layout)); /* thin: at one of two offsets */
   PetscBool       found;
 
   PetscFunctionBegin;

@@ -39,89 +39,6 @@ static __device__ __forceinline__ const PetscScalar *HJSystemProductAt(const HJS
   return p.ghost + dof * HJShellIndex(&s, i, j, k);
 }
 
-/* Blocks that are full, of a symmetric matrix: those of earlier neighbours are read, transposed, at these, where the cache has them. The
-   first nown offsets are the point's own and those to later ones. full: for points that have neighbours elsewhere */
-template <int DOF> struct HJSystemHalf {
-  HJSystemFull<DOF> full;
-  int               nown;
-  signed char       off[HJ_MAX_SLOTS][3];
-  short             place[HJ_MAX_SLOTS][DOF]; /* of an earlier neighbour: of the offset that leads back */
-};
-
-template <int DOF> static HJSystemHalf<DOF> HJSystemHalfOf(const HJSystemEntries &e, PetscInt dim, HJShape shape)
-{
-  HJSystemHalf<DOF> h = {};
-  int               n = 0;
-
-  h.full = HJSystemFullOf<DOF>(e);
-  for (int earlier = 0; earlier < 2; earlier++) {
-    for (int o = 0; o < e.noffsets; o++) {
-      const int from = earlier ? (int)HJShapeOpposite(dim, shape, o) : o;
-
-      if ((o && !HJShapeIsUpper(dim, shape, o)) != (bool)earlier) continue;
-      memcpy(h.off[n], e.off[o], sizeof(h.off[n]));
-      memcpy(h.place[n++], h.full.place[from], sizeof(h.place[n]));
-    }
-    if (!earlier) h.nown = n;
-  }
-  return h;
-}
-
-/* sum += what all neighbours, which are owned, give */
-template <int DOF>
-static __device__ __forceinline__ void HJSystemHalfSum(const HJSystemHalf<DOF> &h, const HJSystemValues &values, const PetscScalar *here,
-                                                       long long line, long long plane, PetscScalar sum[DOF])
-{
-  constexpr int ahead = HJSystemAhead<DOF>::value;
-
-#pragma unroll ahead
-  for (int o = 0; o < h.full.noffsets; o++) {
-    const bool               earlier = o >= h.nown;
-    const long long          beside  = h.off[o][0] + h.off[o][1] * line + h.off[o][2] * plane;
-    const PetscScalar       *at      = values.at + (earlier ? beside : 0);
-    const HJSystemPoint<DOF> x       = HJSystemRead<DOF>(here + DOF * beside);
-    PetscScalar              a[DOF * DOF];
-
-#pragma unroll
-    for (int e = 0; e < DOF * DOF; e++) a[e] = HJSystemLoadFull<true>(at + (h.place[o][e / DOF] + e % DOF) * values.apart);
-#pragma unroll
-    for (int e = 0; e < DOF * DOF; e++) {
-      const int c = e / DOF, d = e % DOF;
-
-      sum[c] = fma(earlier ? a[d * DOF + c] : a[e], x.v[d], sum[c]);
-    }
-  }
-}
-
-template <int DOF, typename BLOCKS, typename WHERE>
-static __device__ __forceinline__ void HJSystemProductOthers(const BLOCKS &blocks, const HJSystemValues &values, WHERE where,
-                                                             PetscScalar sum[DOF])
-{
-  HJSystemSum<DOF, true, 1>(blocks, 0, values, where, sum);
-}
-
-template <int DOF, typename WHERE>
-static __device__ __forceinline__ void HJSystemProductOthers(const HJSystemHalf<DOF> &blocks, const HJSystemValues &values, WHERE where,
-                                                             PetscScalar sum[DOF])
-{
-  HJSystemSum<DOF, true, 1>(blocks.full, 0, values, where, sum);
-}
-
-template <int DOF, typename BLOCKS>
-static __device__ __forceinline__ void HJSystemProductOwn(const BLOCKS &blocks, const HJSystemValues &values, const PetscScalar *here,
-                                                          long long line, long long plane, PetscScalar sum[DOF])
-{
-  HJSystemSum<DOF, true, HJSystemAhead<DOF>::value>(
-    blocks, 0, values, [=](const signed char *off) { return here + DOF * (off[0] + off[1] * line + off[2] * plane); }, sum);
-}
-
-template <int DOF>
-static __device__ __forceinline__ void HJSystemProductOwn(const HJSystemHalf<DOF> &blocks, const HJSystemValues &values,
-                                                          const PetscScalar *here, long long line, long long plane, PetscScalar sum[DOF])
-{
-  HJSystemHalfSum<DOF>(blocks, values, here, line, plane, sum);
-}
-
 template <int DOF, typename BLOCKS>
 static __device__ __forceinline__ void HJSystemProductPoint(const HJSystemProductArgs &p, const BLOCKS &blocks, int i, int j, int k)
 {
@@ -132,10 +49,12 @@ static __device__ __forceinline__ void HJSystemProductPoint(const HJSystemProduc
   PetscScalar          sum[DOF] = {};
 
   if (p.b) y = HJSystemRead<DOF>(p.b + DOF * at);
-  if (HJSystemProductInside(p, i, j, k)) HJSystemProductOwn<DOF>(blocks, values, here, line, plane, sum);
+  if (HJSystemProductInside(p, i, j, k))
+    HJSystemSum<DOF, true, HJSystemAhead<DOF>::value>(
+      blocks, 0, values, [=](const signed char *off) { return here + DOF * (off[0] + off[1] * line + off[2] * plane); }, sum);
   else
-    HJSystemProductOthers<DOF>(
-      blocks, values, [&](const signed char *off) { return HJSystemProductAt(p, DOF, i + off[0], j + off[1], k + off[2]); }, sum);
+    HJSystemSum<DOF, true, 1>(
+      blocks, 0, values, [&](const signed char *off) { return HJSystemProductAt(p, DOF, i + off[0], j + off[1], k + off[2]); }, sum);
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = p.b ? fma(p.alpha, sum[c], y.v[c]) : p.alpha * sum[c];
   *(HJSystemPoint<DOF> *)(p.y + DOF * at) = y;
@@ -206,8 +125,6 @@ static void HJSystemProductLaunch(const HJProduct *p, const HJSystemProductArgs 
 
   if (p->a->storage == HJ_COEFFICIENTS_ROW)
     HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
-  else if (HJSystemIsFull<DOF>(e) && p->a->symmetric)
-    HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemHalfOf<DOF>(e, p->a->dim, p->a->shape));
   else if (HJSystemIsFull<DOF>(e)) HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemFullOf<DOF>(e));
   else HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
 }
