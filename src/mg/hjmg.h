@@ -71,7 +71,7 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_PART         0.25
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
-/* Where HJCoarsenTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
+/* Where HJMGTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
 #define HJ_MG_TURNS          0.25
 #define HJ_MG_K_MOST_TURNING 64
 
@@ -427,6 +427,8 @@ PETSC_INTERN PetscInt HJMGCountLevels(const PC_HJMG *);
 
 /* hjsweeps.c. Decides mg->operators and mg->one_sided, by the finest grid */
 PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
+/* HJCoarsenTurns() of a level, or 0 where the operators are such that no direction is weak */
+PETSC_INTERN PetscReal HJMGTurns(const PC_HJMG *, const HJMGLevel *);
 /* Makes the weights of a level for plain cycles, and for rotated ones where these have others */
 PETSC_INTERN PetscErrorCode HJMGSetUpSweeps(const PC_HJMG *, HJMGLevel *);
 /* Makes those of a coarsest grid that no number of subiterations is known to solve, which is smoothed then */

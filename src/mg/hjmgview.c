@@ -43,11 +43,11 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
 }
 
 /* How a level is coarsened, and why: strengths are shares of the strongest */
-static PetscErrorCode HJMGViewCoarsening(const HJMGLevel *level, PetscViewer viewer)
+static PetscErrorCode HJMGViewCoarsening(const PC_HJMG *mg, const HJMGLevel *level, PetscViewer viewer)
 {
   const HJCoarsening *c         = &level->coarsening;
   const HJGrid       *grid      = &level->op->grid;
-  const PetscReal     turns     = HJCoarsenTurns(c);
+  const PetscReal     turns     = HJMGTurns(mg, level);
   PetscReal           strongest = 0.0;
 
   PetscFunctionBegin;
@@ -97,7 +97,7 @@ static PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
   for (PetscInt l = 0; l < last + !mg->gather; l++) {
     PetscCall(HJMGViewLevel(mg, l, viewer));
     PetscCall(HJMGLinesView(&mg->level[l], viewer));
-    PetscCall(HJMGViewCoarsening(&mg->level[l], viewer));
+    PetscCall(HJMGViewCoarsening(mg, &mg->level[l], viewer));
     PetscCall(HJMGViewTransfer(mg, l, viewer));
   }
   if (mg->gather) {
