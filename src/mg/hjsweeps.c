@@ -113,9 +113,8 @@ void HJMGChooseOperators(PC_HJMG *mg)
   else mg->operators = space ? HJ_MG_SYMMETRIC : HJ_MG_ANY;
 }
 
-/* Of a finest grid on which no direction is weak none is on coarser ones: beside walls the entries of products cancel along the wall, the more
-   so the smaller grids are, and what is left of them says nothing (257^3 with smooth coefficients had 20 subiterations on the third grid,
-   which took a tenth of a GPU's time) */
+/* Of a finest grid on which no direction is weak none is on coarser ones: beside walls the entries of products cancel along the wall, and
+   what is left of them says nothing. (257^3 with smooth coefficients had 20 subiterations on the third grid, a tenth of a GPU's time) */
 PetscReal HJMGTurns(const PC_HJMG *mg, const HJMGLevel *level)
 {
   const PetscBool even = (PetscBool)(mg->operators == HJ_MG_SMOOTH || mg->operators == HJ_MG_STARS || mg->operators == HJ_MG_STARS_COPIED);
