@@ -73,6 +73,7 @@ static inline PETSC_UNUSED PetscErrorCode ProblemOnGPU(PetscBool *gpu)
   char       backend[32] = "host";
 
   PetscFunctionBegin;
+  *gpu = PETSC_FALSE;
   if (answer < 0) {
     PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
     PetscCall(PetscStrcmp(backend, "cuda", gpu));
