@@ -428,10 +428,10 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
 PetscErrorCode HJMGGatherNotRecorded(const HJMGGather g, MPI_Comm comm, const char **why)
 {
   const char *below = g->member ? ((const PC_HJMG *)g->pc->data)->not_recorded : NULL;
-  int         any   = below != NULL;
+  PetscBool   any   = (PetscBool)(below != NULL);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, comm));
+  PetscCall(HJOnAnyRank(comm, &any));
   *why = below ? below : any ? "those of the levels on fewer ranks are not" : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

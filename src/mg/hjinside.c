@@ -193,12 +193,9 @@ PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
 
 PetscErrorCode HJMGInsideServes(HJMGInside in, Vec b, Vec x, PetscBool zero, PetscBool *serves)
 {
-  PetscBool some = PETSC_FALSE;
-
   PetscFunctionBegin;
-  if (in->known.kept) PetscCall(HJMGInsideDiffers(in, b, NULL, &some));
-  if (in->known.kept && !some && !zero) PetscCall(HJMGInsideDiffers(in, b, x, &some));
-  *serves = (PetscBool)!some;
+  *serves = PETSC_TRUE;
+  if (in->known.kept) PetscCall(HJKnownPointsAreZero(&in->points, b, zero ? NULL : x, serves));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

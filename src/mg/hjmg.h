@@ -531,8 +531,6 @@ PETSC_INTERN PetscErrorCode HJMGSingleApply(PC, Vec b, Vec x, PetscBool *done);
    with x and y in turns. The squares of the residual that one leaves are sent to mg->squares */
 PETSC_INTERN PetscBool      HJMGSingleIsLaunched(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGSingleBegin(PC_HJMG *, Vec r);
-/* Whether both lie in the memory of a device */
-PETSC_INTERN PetscErrorCode HJMGSingleIsHere(Vec b, Vec x, PetscBool *here);
 PETSC_INTERN PetscErrorCode HJMGSingleLaunch(PC_HJMG *, HJMGKind, Vec b, Vec x, Vec y);
 /* From now on, until the next set-up, cycles are double */
 PETSC_INTERN PetscErrorCode HJMGSingleLeave(PC, const char why[]);

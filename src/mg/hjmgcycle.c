@@ -44,7 +44,7 @@ static PetscErrorCode HJMGIsPlaced(PC pc, Vec b, Vec x, PetscBool zero, PetscBoo
 
   PetscFunctionBegin;
   *is = (PetscBool)(mg->placed && !HJMGIsSingle(mg));
-  if (*is && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) PetscCall(HJMGSingleIsHere(b, x, is));
+  if (*is && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) PetscCall(HJVecsAreIn(mg->level[0].op->ops, b, x, is));
   if (*is) PetscCall(HJMGInsideServes(mg->inside, b, x, zero, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,7 +231,7 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   if (HJMGSingleIsLaunched(mg)) {
     PetscBool here;
 
-    PetscCall(HJMGSingleIsHere(b, x, &here));
+    PetscCall(HJVecsAreIn(mg->level[0].op->ops, b, x, &here));
     if (here) {
       PetscCall(HJMGSolveSingleRotated(pc, ksp, how, b, x, its, zero, first, it));
       PetscFunctionReturn(PETSC_SUCCESS);

@@ -362,7 +362,6 @@ static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGKind kind, Vec b, Petsc
   const PetscScalar *ba;
   PetscScalar       *xa, *result    = NULL;
   PetscReal          squares, scale = HJMGSingleScale(largest);
-  PetscMPIInt        finite;
   PetscInt           n;
 
   PetscFunctionBegin;
@@ -372,29 +371,14 @@ static PetscErrorCode HJMGSingleCorrect(PC_HJMG *mg, HJMGKind kind, Vec b, Petsc
   PetscCall(VecRestoreArrayRead(b, &ba));
   PetscCall(HJMGSingleRun(mg, kind, &result));
   PetscCall(ops->measure_single(n, result, &squares));
-  finite = !PetscIsInfOrNanReal(squares);
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)b)));
-  *done = (PetscBool)finite;
+  *done = (PetscBool)!PetscIsInfOrNanReal(squares);
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)b), done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   if (add) PetscCall(VecGetArray(x, &xa));
   else PetscCall(VecGetArrayWrite(x, &xa));
   PetscCall(ops->widen(n, at->scale / scale, result, add, xa));
   if (add) PetscCall(VecRestoreArray(x, &xa));
   else PetscCall(VecRestoreArrayWrite(x, &xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMGSingleIsHere(Vec b, Vec x, PetscBool *here)
-{
-  const PetscScalar *a[2];
-  PetscMemType       mtype[2];
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(b, &a[0], &mtype[0]));
-  PetscCall(VecGetArrayReadAndMemType(x, &a[1], &mtype[1]));
-  *here = (PetscBool)(PetscMemTypeDevice(mtype[0]) && PetscMemTypeDevice(mtype[1]));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &a[1]));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &a[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -495,7 +479,7 @@ static PetscErrorCode HJMGSingleApplyLaunched(PC pc, Vec b, Vec x, PetscBool *do
   PetscScalar bad;
 
   PetscFunctionBegin;
-  PetscCall(HJMGSingleIsHere(b, x, &here));
+  PetscCall(HJVecsAreIn(mg->level[0].op->ops, b, x, &here));
   *done = PETSC_FALSE;
   if (!here) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGReplay(pc, HJ_MG_SINGLE_APPLY, b, x, mg->level[0].r));

@@ -12,17 +12,15 @@ PetscErrorCode HJMGFindKnownPoints(Mat A, Vec *mask)
   const HJArrayOps     *ops;
   const HJCoefficients *a;
   HJVecArray            array;
-  PetscBool             mine;
-  PetscMPIInt           any;
+  PetscBool             any;
 
   PetscFunctionBegin;
   PetscCall(HJCoefficientsHome(A, &ops, &a));
   PetscCall(MatCreateVecs(A, NULL, mask));
   PetscCall(HJVecOpen(ops->backend, NULL, HJ_WRITE, *mask, NULL, &array));
-  PetscCall(ops->known(a, array.used, &mine));
+  PetscCall(ops->known(a, array.used, &any));
   PetscCall(HJVecClose(&array));
-  any = mine;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &any));
   if (!any) PetscCall(VecDestroy(mask));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -165,14 +165,12 @@ PetscErrorCode HJCoarsenMeasure(MPI_Comm comm, const HJBackendOps *ops, const HJ
 /* The first row of a component that is coupled to other points and has no diagonal; empty: there is none */
 static PetscErrorCode HJCoarsenFindSaddle(Mat A, DM da, const HJGrid *grid, const HJPairs *pairs, char saddle[], size_t len)
 {
-  PetscBool   all;
-  PetscMPIInt zero;
+  PetscBool all;
 
   PetscFunctionBegin;
   PetscCall(pairs->ops->nonzero(pairs->one.npoints, pairs->one.value, &all));
-  zero = !all;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &zero, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  if (zero) PetscCall(HJStencilFindSaddle(A, da, grid, saddle, len));
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), &all));
+  if (!all) PetscCall(HJStencilFindSaddle(A, da, grid, saddle, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -181,6 +181,22 @@ PetscErrorCode HJKnownPointsInvert(HJKnownPoints *p, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJKnownPointsAreZero(HJKnownPoints *points, Vec b, Vec x, PetscBool *zero)
+{
+  const Vec v[] = {b, x};
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  *zero = PETSC_TRUE;
+  for (int i = 0; i < 2 && *zero; i++) {
+    if (!v[i]) continue;
+    PetscCall(HJKnownPointsMove(points, PETSC_FALSE, v[i], points->value[0]));
+    PetscCall(VecNorm(points->value[0], NORM_INFINITY, &norm));
+    *zero = (PetscBool)(norm == 0.0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other)
 {
   HJVecArray ba, xa, d;

@@ -8,11 +8,11 @@
 /* Collective. The planes of grids that are cut into planes on all ranks */
 static PetscErrorCode HJRestrictSetUpCut(HJRestrict *op, HJExchange exchange)
 {
-  PetscMPIInt cut = HJTransferIsCut(op->transfer) ? 1 : 0;
-  DM          da;
+  PetscBool cut = HJTransferIsCut(op->transfer);
+  DM        da;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &cut, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)op->A)));
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)op->A), &cut));
   if (!cut) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetDM(op->A, &da));
   PetscCall(HJPlanesCreate(da, &op->transfer->fine, HJ_CUT_PLANES, PETSC_TRUE, op->ops, exchange, &op->planes));

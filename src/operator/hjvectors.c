@@ -19,6 +19,23 @@ static PetscErrorCode HJVecGet(HJVecArray *a, PetscBool device, PetscMemType *mt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJVecsAreIn(const HJBackendOps *ops, Vec a, Vec b, PetscBool *are)
+{
+  const Vec v[] = {a, b};
+
+  PetscFunctionBegin;
+  *are = PETSC_TRUE;
+  for (int i = 0; i < 2 && *are; i++) {
+    const PetscScalar *values;
+    PetscMemType       mtype;
+
+    PetscCall(VecGetArrayReadAndMemType(v[i], &values, &mtype));
+    *are = (PetscBool)(!PetscMemTypeDevice(mtype) == !PetscMemTypeDevice(ops->mtype));
+    PetscCall(VecRestoreArrayReadAndMemType(v[i], &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJVecOpen(const HJBackendOps *ops, void *backend, HJAccess access, Vec v, PetscScalar **stage, HJVecArray *a)
 {
   const PetscBool device = (PetscBool)PetscMemTypeDevice(ops->mtype);

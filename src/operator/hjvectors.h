@@ -24,6 +24,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJVecOpen(const HJBackendOps *, void *backend, HJAccess, Vec, PetscScalar **stage, HJVecArray *);
 /* A vector of a matrix's rows whose values are the given ones in the memory of a backend, which outlive it */
 PETSC_INTERN PetscErrorCode HJVecCreateIn(Mat, const HJBackendOps *, PetscScalar *values, Vec *);
+/* Whether both vectors are read in the memory of a backend without a copy of ours */
+PETSC_INTERN PetscErrorCode HJVecsAreIn(const HJBackendOps *, Vec, Vec, PetscBool *are);
 /* What was written to used is the vector's */
 PETSC_INTERN PetscErrorCode HJVecClose(HJVecArray *);
 /* n numbers of the backend's memory, not initialised; scratch: for a moment, as HJMultigridOps says. *p is NULL where there is no memory */

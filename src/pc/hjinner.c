@@ -6,6 +6,7 @@
 */
 #include "hjpc.h"
 #include "operator/hjknown.h"
+#include "operator/hjvectors.h"
 
 /* Where rows inside have columns of known ones, whether these are 0 is to be waited for, on a device 50 µs: that pays in 3D alone, where
    kernels of several rows take twice the time of those of one, on grids of so many points (H200: 257³ 1.22 to 1.6 times the time of the
@@ -28,24 +29,10 @@ static PetscBool HJInnerPays(const HJKnown *known, const HJOperator *whole)
   return (PetscBool)(whole->grid.dim == 3 && HJBoxSize(&whole->grid.owned) >= HJ_INNER_KEPT);
 }
 
-/* Whether a vector is in the memory of a backend */
-static PetscErrorCode HJInnerIsHere(const HJBackendOps *ops, Vec v, PetscBool *here)
-{
-  const PetscScalar *a;
-  PetscMemType       mtype;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(v, &a, &mtype));
-  *here = (PetscBool)(!PetscMemTypeDevice(mtype) == !PetscMemTypeDevice(ops->mtype));
-  PetscCall(VecRestoreArrayReadAndMemType(v, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The operator of the points inside, where all of these have one row; else it stays NULL */
 static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *whole)
 {
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   PetscInt              tile[3] = {0, 0, 0};
   PetscBool             placed;
   char                  why[512];
@@ -56,8 +43,7 @@ static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *w
   PetscCall(HJKnownCreateDM(&in->known, whole->da, &da));
   PetscCall(DMSetUp(da));
   PetscCall(HJMatCreateInside(A, &in->known, da, &B));
-  PetscCall(PetscObjectQueryFunction((PetscObject)B, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(B, whole->ops->mtype, &c));
+  PetscCall(HJCoefficientsIn(B, whole->ops->mtype, &c));
   if (c->storage == HJ_COEFFICIENTS_ROW)
     PetscCall(HJOperatorCreate(B, da, PETSC_DECIDE, tile, whole->ops, whole->halo_ops, &in->op, why, sizeof(why)));
   PetscCall(MatDestroy(&B));
@@ -81,7 +67,7 @@ static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, PetscBool *ma
   if (st->dof > 1 || st->dim < 2 || st->storage != HJ_DICTIONARY || st->nrows == 1) *may = PETSC_FALSE;
   if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, NULL, &v));
-  PetscCall(HJInnerIsHere(whole->ops, v, may));
+  PetscCall(HJVecsAreIn(whole->ops, v, v, may));
   PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,7 +77,6 @@ PetscErrorCode HJInnerCreate(Mat A, const HJOperator *whole, HJWeights *w, HJInn
   const HJArrayOps     *arrays = HJArraysIn(whole->ops->mtype);
   const MPI_Comm        comm   = PetscObjectComm((PetscObject)A);
   const HJCoefficients *c;
-  HJGetCoefficients     get;
   HJInner               in;
   VecType               type;
   PetscBool             may;
@@ -101,8 +86,7 @@ PetscErrorCode HJInnerCreate(Mat A, const HJOperator *whole, HJWeights *w, HJInn
   PetscCall(HJInnerMayBe(A, whole, &may));
   if (!may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&in));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_COEFFICIENTS, &get));
-  PetscCall((*get)(A, whole->ops->mtype, &c));
+  PetscCall(HJCoefficientsIn(A, whole->ops->mtype, &c));
   PetscCall(HJKnownFind(comm, arrays, &whole->grid, c, &in->known));
   if (HJInnerPays(&in->known, whole)) PetscCall(HJInnerMakeOperator(in, A, whole));
   if (!in->op) {
@@ -129,23 +113,6 @@ PetscErrorCode HJInnerDestroy(HJInner *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the known unknowns of b and, unless it is NULL, x are 0 */
-static PetscErrorCode HJInnerAreZero(HJInner in, Vec b, Vec x, PetscBool *zero)
-{
-  const Vec v[] = {b, x};
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  *zero = PETSC_TRUE;
-  for (int i = 0; i < 2 && *zero; i++) {
-    if (!v[i]) continue;
-    PetscCall(HJKnownPointsMove(&in->points, PETSC_FALSE, v[i], in->points.value[0]));
-    PetscCall(VecNorm(in->points.value[0], NORM_INFINITY, &norm));
-    *zero = (PetscBool)(norm == 0.0); /* not where it is no number */
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Known points after its cycles: a subiteration takes the share w of the way to b / d. From x those of the other array of the passes too,
    from which the result may be copied */
 static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x)
@@ -164,9 +131,8 @@ PetscErrorCode HJInnerRun(HJInner in, HJWeights *w, PetscInt its, PetscBool zero
   HJRun run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
 
   PetscFunctionBegin;
-  PetscCall(HJInnerIsHere(in->op->ops, b, done));
-  if (*done) PetscCall(HJInnerIsHere(in->op->ops, x, done));
-  if (*done && in->known.kept) PetscCall(HJInnerAreZero(in, b, zero ? NULL : x, done));
+  PetscCall(HJVecsAreIn(in->op->ops, b, x, done));
+  if (*done && in->known.kept) PetscCall(HJKnownPointsAreZero(&in->points, b, zero ? NULL : x, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJInnerSetKnown(in, w, its, zero, b, x));
   PetscCall(HJOperatorRun(in->op, w, &run));

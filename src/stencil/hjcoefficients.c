@@ -83,7 +83,6 @@ static PetscErrorCode HJSystemReadCoefficients(Mat P, DM da, const HJGrid *grid,
 {
   HJRows       rows;
   HJSystemFill fill = {.c = c, .fits = PETSC_TRUE};
-  PetscMPIInt  mine, all;
 
   PetscFunctionBegin;
   PetscCall(HJRowsOpenBlocks(P, grid, da, PETSC_MEMTYPE_HOST, &rows, reason, len));
@@ -101,9 +100,9 @@ static PetscErrorCode HJSystemReadCoefficients(Mat P, DM da, const HJGrid *grid,
   PetscCall(HJRowsForEachBlock(&rows, HJSystemVisit, &fill));
   PetscCall(PetscFree(fill.entry));
   PetscCall(HJRowsBlameWide(&rows, reason, len));
-  mine = fill.fits;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
-  *fits = (PetscBool)(all && !reason[0]);
+  *fits = fill.fits;
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)P), fits));
+  if (reason[0]) *fits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +111,6 @@ PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const
 {
   HJRows            rows;
   HJCoefficientFill fill;
-  PetscMPIInt       mine, all;
 
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
@@ -128,8 +126,8 @@ PetscErrorCode HJStencilReadCoefficients(Mat P, DM da, const HJGrid *grid, const
   else PetscCall(HJRowsForEach(&rows, HJCoefficientVisit, &fill));
   PetscCall(HJRowsBlameWide(&rows, reason, len));
   PetscCall(HJRowsClose(&rows));
-  mine = fill.fits;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)P)));
-  *fits = (PetscBool)(all && !reason[0]);
+  *fits = fill.fits;
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)P), fits));
+  if (reason[0]) *fits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,10 +94,10 @@ PetscErrorCode HJMatGetAIJ(Mat A, Mat *aij)
 /* Whether some nonzero leads to a diagonal neighbour. Collective */
 static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
 {
-  PetscMPIInt mine = 0, any;
-  PetscInt    start, end;
+  PetscInt start, end;
 
   PetscFunctionBegin;
+  *box = PETSC_FALSE;
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt r = start; r < end; r++) {
     const PetscInt    *columns;
@@ -111,12 +111,11 @@ static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
 
       if (values[e] == 0.0) continue;
       (void)HJLayoutLocate(l, columns[e] / l->dof, to);
-      mine = mine || (HJLayoutOffset(l, at, to, off) && HJShapeSlot(l->dim, HJ_STAR, off[0], off[1], off[2]) < 0);
+      if (HJLayoutOffset(l, at, to, off) && HJShapeSlot(l->dim, HJ_STAR, off[0], off[1], off[2]) < 0) *box = PETSC_TRUE;
     }
     PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
   }
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  *box = (PetscBool)any;
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), box));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

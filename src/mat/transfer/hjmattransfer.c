@@ -9,11 +9,9 @@
 /* Whether PETSc binds a rank's vectors to the CPU because they are short: that may differ from rank to rank. Collective */
 static PetscErrorCode HJTransferIsBound(DM coarse, DM fine, const HJTransfer *t, PetscBool *bound)
 {
-  int mine = HJBoxSize(&t->coarse.owned) < coarse->bind_below || HJBoxSize(&t->fine.owned) < fine->bind_below;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)fine)));
-  *bound = (PetscBool)mine;
+  *bound = (PetscBool)(HJBoxSize(&t->coarse.owned) < coarse->bind_below || HJBoxSize(&t->fine.owned) < fine->bind_below);
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)fine), bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

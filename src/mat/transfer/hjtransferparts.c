@@ -57,14 +57,14 @@ PetscErrorCode HJTransferIsOnGrid(Mat P, Mat A, PetscBool *same)
 {
   const HJGrid     *grid = &((Mat_HJStencil *)A->data)->grid;
   const HJTransfer *t    = &((Mat_HJTransfer *)P->data)->transfer;
-  PetscMPIInt       mine = grid->dof == t->fine.dof;
 
   PetscFunctionBegin;
+  *same = (PetscBool)(grid->dof == t->fine.dof);
   for (int d = 0; d < 3; d++) {
-    mine = mine && grid->N[d] == t->fine.N[d] && grid->owned.hi[d] == t->fine.owned.hi[d] && grid->periodic[d] == t->fine.periodic[d] &&
-           ((Mat_HJStencil *)A->data)->layout.lo[d] == t->fine_start[d];
+    if (grid->N[d] != t->fine.N[d] || grid->owned.hi[d] != t->fine.owned.hi[d] || grid->periodic[d] != t->fine.periodic[d] ||
+        ((Mat_HJStencil *)A->data)->layout.lo[d] != t->fine_start[d])
+      *same = PETSC_FALSE;
   }
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  *same = (PetscBool)mine;
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
