@@ -304,11 +304,11 @@ static HJTransferKernel HJTransfersKernel(const HJTransfers *op, PetscBool trans
 }
 
 /* Whether nothing beside a rank's own points is needed, the images of which are its neighbours */
-static PetscBool HJTransfersAreAlone(const HJTransfers *op, PetscBool transpose, const HJTransferProduct *p)
+static PetscBool HJTransfersAreAlone(const HJTransfers *op, HJTransferKernel run, const HJTransferProduct *p)
 {
   const HJMultigridOps *ops = op->ops->multigrid;
 
-  return (PetscBool)(!transpose && !op->coefficient && !op->keep && ops->interpolates_alone && ops->interpolates_alone(p));
+  return (PetscBool)(run == ops->interpolate && !op->keep && ops->interpolates_alone && ops->interpolates_alone(p));
 }
 
 static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
@@ -324,7 +324,7 @@ static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, con
   p.coefficient_ghost = op->coefficient_ghost;
   p.keep              = op->keep;
   p.keep_ghost        = op->keep_ghost;
-  if (!HJTransfersAreAlone(op, transpose, &p)) {
+  if (!HJTransfersAreAlone(op, run, &p)) {
     PetscCall(HJGhostsGet(from, x, &p.ghost));
     p.exchanged = HJGhostsExchanged(from);
   }
