@@ -261,6 +261,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+  PetscCall(PetscLogDefaultBegin()); /* CopiesToHost() */
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(CheckRefresh("dictionary", CONSTANT, CONSTANT, PETSC_TRUE));
   PetscCall(CheckRefresh("dictionary, more rows", CONSTANT, JUMP, PETSC_TRUE));
