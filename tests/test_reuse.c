@@ -3,7 +3,8 @@
 /*
    Preconditioners that are used again (KSPSetReusePreconditioner()) for a matrix whose values have changed: the answer is that of the new
    values, no set-up is run, and iterations are those of the old preconditioner. One that reads the matrix itself takes the iterations of
-   PCMG that is used again, whose smoother on the finest grid has the new values.
+   PCMG that is used again, whose smoother on the finest grid has the new values. Unknowns of boundary rows are had from the rows that the
+   matrix has now, whose columns are.
 */
 #include "pc/hjpc.h"
 #include "hjproblem.h"
@@ -183,10 +184,59 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix times a factor, whose rows at the boundary are a diagonal alone and have their columns. Of old diagonals and new columns right
+   GMRES said that it had converged, with a true residual of 1e-3. Of the new ones of both the product with the preconditioner has two
+   eigenvalues, 1 at the boundary and about the factor inside */
+static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, PetscReal factor)
+{
+  DM        da;
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  Vec       b, x;
+  PetscInt  its[2], most = 40, setups = 0;
+  PetscReal residual = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(p, &da));
+  if (stencil) PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(ProblemFill(p, da, 0, A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 200));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, da));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(Solve(ksp, b, x, &its[0], &setups));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+  PetscCall(MatScale(A, factor));
+  PetscCall(Solve(ksp, b, x, &its[1], &setups));
+  PetscCall(RelativeResidual(A, b, x, &residual));
+  if (factor >= 0.1 && factor <= 10.0) most = 2 * its[0];
+  PetscCall(HJTestOK((PetscBool)(residual <= 1e-7 && its[1] <= most && !setups),
+                     "%" PetscInt_FMT "D %s, boundary rows with their columns, times %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT
+                     " before, residual %g",
+                     p->dim, stencil ? "hjstencil" : "AIJ", (double)factor, its[1], its[0], (double)residual));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  const Problem problems[] = {{2, {33, 25, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {17, 17, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
-  int           code;
+  const Problem   problems[] = {{2, {33, 25, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {17, 17, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
+  const Problem   rows[]     = {{2, {33, 25, 1}, IDENTITY, VARYING, PETSC_FALSE}, {3, {17, 13, 15}, IDENTITY, CONSTANT, PETSC_FALSE}};
+  const PetscReal factors[]  = {1e-4, 0.1, 10.0, 1e6};
+  int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -199,6 +249,11 @@ int main(int argc, char **argv)
         PetscCall(TestUsedAgain(&problems[i], "hjacobi_", (PetscBool)stencil, &solvers[s]));
         PetscCall(TestUsedAgain(&problems[i], "hjmg_", (PetscBool)stencil, &solvers[s]));
       }
+    }
+  }
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(rows); i++) {
+    for (int stencil = 0; stencil < 2; stencil++) {
+      for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(factors); f++) PetscCall(TestBoundaryRows(&rows[i], (PetscBool)stencil, factors[f]));
     }
   }
   code = HJTestDone();

@@ -17,6 +17,7 @@ struct _n_HJMGInside {
   const HJBackendOps *ops;
   const HJArrayOps   *arrays;   /* of the same memory */
   HJKnownPoints       points;   /* known ones of this rank */
+  HJMatrixState       read;     /* the matrix whose diagonal they have */
   Vec                 b, x;     /* inside; made when first needed */
   Vec                 whole[2]; /* of the whole grid; NULL where no row inside has entries in columns of known rows */
 };
@@ -57,6 +58,28 @@ PetscErrorCode HJMGInsideSetKnown(HJMGInside in, Vec b, Vec x)
 {
   PetscFunctionBegin;
   PetscCall(HJKnownPointsMix(&in->points, 1.0, b, 0.0, x, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pmat's own diagonal at known points: A has the same numbers */
+static PetscErrorCode HJMGInsideInvert(PC pc, HJMGInside in, Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(HJKnownPointsInvert(&in->points, A));
+  PetscCall(HJMatrixStateGet(pc->pmat, NULL, PetscObjectStateGet, &in->read));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the preconditioner is used again for a matrix with new values. Residuals of known points have its columns, so their rows are to
+   be its own too: of old diagonals and new columns the preconditioner would be as far from both as the values differ, squared */
+PetscErrorCode HJMGInsideFollow(PC pc)
+{
+  HJMGInside in = ((PC_HJMG *)pc->data)->inside;
+  PetscBool  current;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatrixStateIsCurrent(&in->read, pc->pmat, PetscObjectStateGet, &current));
+  if (!current) PetscCall(HJMGInsideInvert(pc, in, pc->pmat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,7 +137,7 @@ PetscErrorCode HJMGLeaveKnownRows(PC pc, const HJBackendOps *ops)
   PetscCall(HJMGSetUpDM(in->da, vectype, level->da));
   PetscCall(HJMatCreateInside(level->A, &in->known, level->da, &A));
   PetscCall(HJMGInsideCreateVecs(in, level->A, A));
-  PetscCall(HJKnownPointsInvert(&in->points, level->A));
+  PetscCall(HJMGInsideInvert(pc, in, level->A));
   PetscCall(MatDestroy(&level->A));
   level->A      = A;
   mg->converted = PETSC_TRUE;
@@ -140,7 +163,7 @@ PetscErrorCode HJMGInsideRefresh(PC pc, PetscBool *same)
   PetscCall(HJMGInsideFind(A, in->arrays, &in->grid, &known));
   *same = HJKnownSame(&known, &in->known);
   if (*same) {
-    PetscCall(HJKnownPointsInvert(&in->points, A));
+    PetscCall(HJMGInsideInvert(pc, in, A));
     PetscCall(HJMatCreateInside(A, &in->known, mg->level[0].da, &mg->level[0].A));
   }
   PetscCall(MatDestroy(&A));

@@ -218,7 +218,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    New values in the same matrix are taken into the grids that are there. A preconditioner that is used again
    (`KSPSetReusePreconditioner()`) for a matrix with new values stays what it was, where it keeps a copy of the matrix. Cycles read a
    `MATHJSTENCIL` itself: they do as `PCMG` does, whose smoother on the finest grid has the new values, with new bounds, while coarse grids
-   stay what they were. What is solved is the system of the new values in any case; where they are several times the old ones, set up again.
+   stay what they were. Unknowns of boundary rows, as above, are always `b / d` of the new values. What is solved is the system of the new
+   values in any case; where they are several times the old ones, set up again.
 
    A subdomain of `PCASM` whose rows are sorted rank by rank (`PCASMSetDMSubdomains()`) is put in the order of its points, in a copy.
    `PCApplyTranspose()` of a matrix that is not symmetric keeps transposed matrices of all levels, made when it is called first.

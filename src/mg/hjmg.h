@@ -585,6 +585,8 @@ PETSC_INTERN PetscErrorCode HJMGSquares(PC_HJMG *, Vec);
 PETSC_INTERN PetscErrorCode HJMGLeaveKnownRows(PC, const HJBackendOps *);
 /* New values of the matrix in level 0; *same is false where its layers are others */
 PETSC_INTERN PetscErrorCode HJMGInsideRefresh(PC, PetscBool *same);
+/* Has known points follow Pmat's values, where the preconditioner is used again */
+PETSC_INTERN PetscErrorCode HJMGInsideFollow(PC);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
 /* Cycles of the steps that there are need no copies of the points inside, where HJMGStepsPlaced() says so: they run on vectors of the whole
    grid, mg->placed */

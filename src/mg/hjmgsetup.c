@@ -490,7 +490,9 @@ PetscErrorCode HJMGFollow(PC pc)
   PetscBool          moved;
 
   PetscFunctionBegin;
-  if (HJHasFailed(&mg->failure) || mg->converted) PetscFunctionReturn(PETSC_SUCCESS);
+  if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mg->inside) PetscCall(HJMGInsideFollow(pc));
+  if (mg->converted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)level->A, &state));
   if (state != mg->seen.state) {
     PetscCall(HJMGRenewSmoother(pc));
