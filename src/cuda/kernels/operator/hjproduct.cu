@@ -34,15 +34,15 @@ typedef struct {
   long long            npoints;
   int                  width[3], layers; /* outermost ones whose points may have other rows, of HJ_PRODUCT_FRAMED */
   long long            at[3][2], size;   /* the shell's */
-  const PetscScalar   *upper;          /* of a symmetric box: see HJSlotUpper() */
+  const PetscScalar   *upper;            /* of a symmetric box: see HJSlotUpper() */
   long long            step;
   bool                 half;
 } HJProductArgs;
 
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
 typedef struct {
-  int       n, tiles[3];  /* of the owned box, in each direction */
-  int       inner[3][2];  /* the first one, and one more than the last, that reach neither an end nor a layer of other rows */
+  int       n, tiles[3]; /* of the owned box, in each direction */
+  int       inner[3][2]; /* the first one, and one more than the last, that reach neither an end nor a layer of other rows */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
   long long first[HJ_PRODUCT_BOXES + 1];
   bool      exchanged; /* what touches no end need not wait for the kernel before, */
@@ -240,9 +240,10 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
   }
 }
 
-/* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other */
+/* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other. It is
+   called, so that tiles inside keep the registers that those of one row have */
 template <int DIM, bool BOX>
-__device__ __forceinline__ void HJProductFrame(const HJProductArgs &p, bool all, int i0, int j0, int k0, int rx, int ry, int rz)
+__device__ __noinline__ void HJProductFrame(const HJProductArgs &p, bool all, int i0, int j0, int k0, int rx, int ry, int rz)
 {
   const int width = min(rx, p.width[0] - i0), lines = min(ry, p.width[1] - j0), planes = min(rz, p.width[2] - k0);
   const int left = all ? width : max(0, min(p.layers - i0, width)), right = all ? 0 : max(0, i0 + width - max(i0, p.width[0] - p.layers));
