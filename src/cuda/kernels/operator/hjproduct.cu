@@ -16,7 +16,7 @@
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
 
-/* How coefficients are read: HJCoefficientStorage, arrays of a symmetric matrix, and a dictionary of one row but for the outermost layers */
+/* How coefficients are read: HJCoefficientStorage, arrays of a symmetric matrix, a dictionary of one row but for the outermost layers */
 enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC, HJ_PRODUCT_FRAMED };
 
 /* Whether points that are in no outermost layer have one row, which is a parameter of the kernel */
