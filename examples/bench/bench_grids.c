@@ -3,6 +3,7 @@ static char help[] = "Grids as programs write them, beside those that the headli
 rows of the diagonal alone, periodic ones, any number of points. Each row names what the program has, beside the same without.\n\
   -cases <walls2d,walls3d,periods2d,periods3d,sizes2d,sizes3d>   comma-separated; run in this order\n\
          first2d, first3d: KSPSetUp, the first KSPSolve and the second; alone, as programs are loaded once\n\
+  -works <solver,cg,gmres,pcmg,hjmg cycle,hjacobi 4,hjacobi 8,MatMult>   of walls, periods and sizes\n\
   -n2 <513> -n3 <65>   points in each direction of walls, periods and first solves\n\
   -constant <false>    constant coefficients alone\n\
   -first_cg <false>    first solves are CG's, not the solver's\n\
@@ -38,15 +39,16 @@ typedef struct {
   PetscReal identity; /* of rows that are the diagonal alone; 0: as the others' */
 } Case;
 
+typedef enum { SOLVER, CG, GMRES, LEVELS, CYCLE, SWEEPS4, SWEEPS8, PRODUCT, NWORKS } Work;
+
 typedef struct {
   PetscInt  repetitions, n[4];
+  PetscBool works[NWORKS];
   PetscReal identity;
   PetscBool first_cg, constant;
   Machine   machine;
   Output    out;
 } Bench;
-
-typedef enum { SOLVER, CG, GMRES, LEVELS, CYCLE, SWEEPS4, SWEEPS8, PRODUCT, NWORKS } Work;
 
 static const char *const work_names[] = {"solver", "cg", "gmres", "pcmg", "hjmg cycle", "hjacobi 4", "hjacobi 8", "MatMult"};
 
@@ -289,6 +291,7 @@ static PetscErrorCode RunCase(Bench *b, const char *name, const Case *c, const W
   for (const Work *w = works; *w < NWORKS; w++) {
     PetscReal own;
 
+    if (!b->works[*w]) continue;
     PetscCall(RunWork(b, name, c, *w, da, A, rhs, x, first ? 0 : beside[*w], &own));
     if (first) beside[*w] = own;
   }
@@ -426,6 +429,7 @@ int main(int argc, char **argv)
   PetscCall(MachineOpen(&b.machine));
   PetscCall(OutputOpen("case,size,coefficient,program,work,repetitions,its,least_ms,spread,beside", &b.out));
   PetscCall(ReadNames("-cases", NCASES, cases, 6, wanted));
+  PetscCall(ReadNames("-works", NWORKS, work_names, NWORKS, b.works));
   for (int i = 0; i < NCASES; i++) {
     if (!wanted[i]) continue;
     PetscCall(OutputHasTime(PETSC_COMM_WORLD, &b.out, cases[i], &go));

@@ -252,8 +252,8 @@
 #define HJ_PRODUCT_LINES_3D          2
 #define HJ_PRODUCT_PLANES            2
 #define HJ_PRODUCT_PLANES_DICTIONARY 4
-/* Percent of the points that must have one row for a launch of their own (not measured) */
-#define HJ_PRODUCT_FRAMED           50
+/* Percent of the points that must be in no layer of other rows, for these to be looked for in tiles at the ends alone (not measured) */
+#define HJ_PRODUCT_FRAMED_SHARE     50
 #define HJ_PRODUCT_THICK            2
 #define HJ_PRODUCT_BLOCKS_THICK     8
 #define HJ_PRODUCT_BLOCKS_HALVES    4

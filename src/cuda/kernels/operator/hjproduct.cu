@@ -6,7 +6,8 @@
    A warp does a tile: 32 points in x, ry in y, rz in z; a thread one column of it, whose lines it keeps in registers. Neighbours in x come
    from the L1 cache. With one row of 27 points a thread sums up instead what its column gives to those beside it, and a warp does 30 points
    in x. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read the vector
-   alone. Nothing is read across warps, so every sum has one order.
+   alone. Nothing is read across warps, so every sum has one order. Where all points have one row but for some in the outermost layers, as
+   grids with boundary rows have it, tiles that reach these layers do their points one by one, by the dictionary; the others know one row.
 */
 #include "hjproduct_cuda.h"
 #include "cuda/kernels/sweep/hjpoints.cuh"
@@ -15,8 +16,14 @@
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
 
-/* How coefficients are read: HJCoefficientStorage, and arrays of a symmetric matrix */
-enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC };
+/* How coefficients are read: HJCoefficientStorage, arrays of a symmetric matrix, a dictionary of one row but for the outermost layers */
+enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC, HJ_PRODUCT_FRAMED };
+
+/* Whether points that are in no outermost layer have one row, which is a parameter of the kernel */
+__host__ __device__ constexpr bool HJProductHasRow(int read)
+{
+  return read == HJ_PRODUCT_ROW || read == HJ_PRODUCT_FRAMED;
+}
 
 typedef struct {
   const PetscScalar   *x, *b; /* b NULL: without it */
@@ -25,9 +32,9 @@ typedef struct {
   const PetscScalar   *value, *rows;
   const unsigned char *index;
   long long            npoints;
-  int                  width[3];
-  long long            at[3][2], size; /* the shell's */
-  const PetscScalar   *upper;          /* of a symmetric box: see HJSlotUpper() */
+  int                  width[3], layers; /* outermost ones whose points may have other rows, of HJ_PRODUCT_FRAMED */
+  long long            at[3][2], size;   /* the shell's */
+  const PetscScalar   *upper;            /* of a symmetric box: see HJSlotUpper() */
   long long            step;
   bool                 half;
 } HJProductArgs;
@@ -35,6 +42,7 @@ typedef struct {
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
 typedef struct {
   int       n, tiles[3]; /* of the owned box, in each direction */
+  int       inner[3][2]; /* the first one, and one more than the last, that reach neither an end nor a layer of other rows */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
   long long first[HJ_PRODUCT_BOXES + 1];
   bool      exchanged; /* what touches no end need not wait for the kernel before, */
@@ -110,13 +118,19 @@ __device__ __forceinline__ PetscScalar HJProductCoefficient(const HJProductArgs 
   const long long away  = HJDSlotOffset(DIM, BOX, slot, 0) +
                          ((long long)HJDSlotOffset(DIM, BOX, slot, 2) * p.width[1] + HJDSlotOffset(DIM, BOX, slot, 1)) * p.width[0];
 
-  if (READ == HJ_PRODUCT_ROW) return p.row[slot];
+  if (HJProductHasRow(READ)) return p.row[slot];
   if (READ == HJ_PRODUCT_DICTIONARY) return __ldg(row + slot);
   constexpr bool HALVES = BOX || DIM == 1; /* products of matrices, which are halves, are no other stars */
 
   if (READ == HJ_PRODUCT_SYMMETRIC && slot && (!lower || inner || (HALVES && p.half)))
     return __ldg((BOX ? p.upper : p.value) + upper * p.step + at + (lower ? away : 0));
   return __ldg(p.value + slot * p.npoints + at);
+}
+
+/* Whether a point of a tile that reaches an end in x is left to HJProductFrame() */
+template <int READ> __device__ __forceinline__ bool HJProductLeaves(const HJProductArgs &p, int i)
+{
+  return READ == HJ_PRODUCT_FRAMED && (i < p.layers || i >= p.width[0] - p.layers);
 }
 
 /* Points of a thread, at i in the lines from j0 and k0 on. Lanes beyond the end of a line do its last point and do not write it */
@@ -152,19 +166,19 @@ __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane
 
         sum = fma(HJProductCoefficient<DIM, BOX, READ>(p, s, at, row, inner), x.v[r + HZ + dz][q + HY + dy][1 + dx], sum);
       }
-      if (inner || lane_i < nx) p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
+      if (inner || (lane_i < nx && !HJProductLeaves<READ>(p, i))) p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
     }
   }
 }
 
 /* One row with 27 points: a lane reads the lines at its own place alone, sums up what these points give to the three places i - 1, i and
    i + 1, and hands on to its neighbours what is theirs. The first and the last lane only help */
-template <int DIM, int RY, int RZ, int END>
+template <int DIM, int READ, int RY, int RZ, int END>
 __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane_i, int j0, int k0)
 {
   constexpr int   HY = DIM > 1, HZ = DIM > 2;
   const int       nx = p.width[0], ny = p.width[1], lane = threadIdx.x % 32, i = END == HJ_PRODUCT_INSIDE ? lane_i : min(lane_i, nx);
-  const bool      mine  = lane > 0 && lane < 31 && i < nx;
+  const bool      mine  = lane > 0 && lane < 31 && i < nx && (END == HJ_PRODUCT_INSIDE || !HJProductLeaves<READ>(p, i));
   const long long line0 = (long long)k0 * ny + j0;
   PetscScalar     v[RZ + 2 * HZ][RY + 2 * HY], b[RZ][RY];
 
@@ -204,14 +218,14 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
 
 /* Whether HJProductHanded() does it, and how many points in x a warp does */
 template <int DIM, bool BOX, int READ> struct HJProductHands {
-  static constexpr bool value = DIM == 3 && BOX && READ == HJ_PRODUCT_ROW;
+  static constexpr bool value = DIM == 3 && BOX && HJProductHasRow(READ);
   static constexpr int  width = value ? 30 : 32;
 };
 
 template <int DIM, bool BOX, int READ, int RY, int RZ, int END>
 __device__ __forceinline__ void HJProductTile(const HJProductArgs &p, int lane_i, int j0, int k0)
 {
-  if constexpr (HJProductHands<DIM, BOX, READ>::value) HJProductHanded<DIM, RY, RZ, END>(p, lane_i - 1, j0, k0);
+  if constexpr (HJProductHands<DIM, BOX, READ>::value) HJProductHanded<DIM, READ, RY, RZ, END>(p, lane_i - 1, j0, k0);
   else HJProductPoints<DIM, BOX, READ, RY, RZ, END>(p, lane_i, j0, k0);
 }
 
@@ -226,13 +240,31 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
   }
 }
 
+/* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other. It is
+   called, so that tiles inside keep the registers that those of one row have */
+template <int DIM, bool BOX>
+__device__ __noinline__ void HJProductFrame(const HJProductArgs &p, bool all, int i0, int j0, int k0, int rx, int ry, int rz)
+{
+  const int width = min(rx, p.width[0] - i0), lines = min(ry, p.width[1] - j0), planes = min(rz, p.width[2] - k0);
+  const int left = all ? width : max(0, min(p.layers - i0, width)), right = all ? 0 : max(0, i0 + width - max(i0, p.width[0] - p.layers));
+  const int n = left + right;
+
+#pragma unroll 1
+  for (int point = threadIdx.x % 32; point < n * lines * planes; point += 32) {
+    const int line = point / n, c = point % n;
+
+    HJProductPoints<DIM, BOX, HJ_PRODUCT_DICTIONARY, 1, 1, HJ_PRODUCT_END>(p, c < left ? i0 + c : i0 + width - n + c, j0 + line % lines,
+                                                                           k0 + line / lines);
+  }
+}
+
 /* WX, WY, WZ: warps of a block beside each other in each direction; BLOCKS: at least so many on a multiprocessor */
 template <int DIM, bool BOX, int READ, int RY, int RZ, int WX, int WY, int WZ, int BLOCKS>
 __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   HJProduct_Kernel(const __grid_constant__ HJProductArgs p, const __grid_constant__ HJProductTiles tiles)
 {
   constexpr bool many = DIM == 3 && BOX &&
-                        READ != HJ_PRODUCT_ROW; /* so many neighbours that lines with two kinds of ends do not fit into registers */
+                        !HJProductHasRow(READ); /* so many neighbours that lines with two kinds of ends do not fit into registers */
   const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned moved = blockIdx.x + tiles.shift, number = moved < gridDim.x ? moved : moved - gridDim.x;
   int            box = 0, t[3];
@@ -249,42 +281,39 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
     t[d] += tiles.lo[box][d];
-    end = end || ((d || many) && (t[d] == 0 || t[d] == tiles.tiles[d] - 1));
+    end = end || ((d || many) && (t[d] < tiles.inner[d][0] || t[d] >= tiles.inner[d][1]));
   }
-  const bool end_x = t[0] == 0 || t[0] == tiles.tiles[0] - 1;
+  const bool end_x = t[0] < tiles.inner[0][0] || t[0] >= tiles.inner[0][1];
   const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
 
   if (tiles.exchanged && (end || end_x)) HJDAwaitInput();
-  if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
+  if (READ == HJ_PRODUCT_FRAMED && (end || end_x)) {
+    if (!end) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
+    HJProductFrame<DIM, BOX>(p, end, i - lane, j, k, HJProductHands<DIM, BOX, READ>::width, RY, RZ);
+  } else if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
   else if (!many && end_x) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
 
-/* The first and the last tile, and one more, of the interior in each direction */
-typedef struct {
-  int lo[3], hi[3];
-} HJProductInterior;
-
-/* Those that touch no end of the owned box */
-static HJProductInterior HJProductTouchesNoEnd(const int width[3], const int size[3])
+/* The first tile, and one more than the last, that do not reach so many layers at the ends of the owned box */
+static void HJProductSetInner(const int width[3], const int size[3], int layers, int inner[3][2])
 {
-  HJProductInterior in;
-
   for (int d = 0; d < 3; d++) {
-    in.lo[d] = 1;
-    in.hi[d] = PetscMax((width[d] + size[d] - 1) / size[d] - 1, 1);
+    inner[d][0] = (layers + size[d] - 1) / size[d];
+    inner[d][1] = PetscMax((width[d] - layers) / size[d], inner[d][0]);
   }
-  return in;
 }
 
 /* The tiles of a part */
-static long long HJProductSetTiles(HJProductRegion region, int dim, const int width[3], const int size[3], const int warps[3],
-                                   const HJProductInterior *in, HJProductTiles *t)
+static long long HJProductSetTiles(HJProductRegion region, int dim, const int width[3], const int size[3], const int warps[3], int layers,
+                                   HJProductTiles *t)
 {
-  int  lo[3] = {0, 0, 0}, n[3];
+  int  lo[3] = {0, 0, 0}, n[3], in[3][2];
   bool empty = false;
 
   memset(t, 0, sizeof(*t));
+  HJProductSetInner(width, size, 1, in);
+  HJProductSetInner(width, size, PetscMax(layers, 1), t->inner);
   for (int d = 0; d < 3; d++) t->tiles[d] = n[d] = (width[d] + size[d] - 1) / size[d];
   const auto add = [&]() {
     long long blocks = 1;
@@ -302,12 +331,12 @@ static long long HJProductSetTiles(HJProductRegion region, int dim, const int wi
     const int all = n[d];
 
     for (int side = 0; side < 2 && region == HJ_PRODUCT_BOUNDARY; side++) {
-      lo[d] = side ? in->hi[d] : 0;
-      n[d]  = side ? all - in->hi[d] : PetscMin(in->lo[d], all);
+      lo[d] = side ? in[d][1] : 0;
+      n[d]  = side ? all - in[d][1] : PetscMin(in[d][0], all);
       if (n[d] > 0) add();
     }
-    lo[d] = in->lo[d];
-    n[d]  = in->hi[d] - in->lo[d];
+    lo[d] = in[d][0];
+    n[d]  = in[d][1] - in[d][0];
     empty = n[d] <= 0;
   }
   if (region == HJ_PRODUCT_INTERIOR && !empty) add();
@@ -342,22 +371,18 @@ template <int DIM, bool BOX, int READ> struct HJProductShape {
                                                                              : HJ_PRODUCT_BLOCKS;
 };
 
-/* inner: the points of the interior in each direction, from and to, at which tiles end; NULL: those of tiles that touch no end */
+template <int DIM, bool BOX> struct HJProductShape<DIM, BOX, HJ_PRODUCT_FRAMED> : HJProductShape<DIM, BOX, HJ_PRODUCT_ROW> {
+};
+
 template <int DIM, bool BOX, int READ>
-static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, const int (*inner)[2], bool exchanged, cudaStream_t stream)
+static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, bool exchanged, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
   const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
-  HJProductInterior                      in = HJProductTouchesNoEnd(p.width, size);
   HJProductTiles                         tiles;
-
-  for (int d = 0; d < DIM && inner; d++) {
-    in.lo[d] = inner[d][0] / size[d];
-    in.hi[d] = inner[d][1] / size[d];
-  }
-  const long long blocks = HJProductSetTiles(region, DIM, p.width, size, warps, &in, &tiles);
-  HJLaunch        how    = {};
-  void           *args[] = {&p, &tiles};
+  const long long                        blocks = HJProductSetTiles(region, DIM, p.width, size, warps, p.layers, &tiles);
+  HJLaunch                               how    = {};
+  void                                  *args[] = {&p, &tiles};
 
   PetscFunctionBegin;
   PetscCheck(blocks <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "A rank has %lld points, too many for one launch: use more ranks",
@@ -373,36 +398,14 @@ static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A dictionary whose points all have one row but for a few outermost layers, as grids with boundary rows have it: the others are done as
-   those of one row. Tiles of both kernels end where the parts do. *done is false, and nothing was done, where that does not pay
-*/
-template <int DIM, bool BOX> static PetscErrorCode HJProductFramed(const HJProduct *p, HJProductArgs args, cudaStream_t stream, bool *done)
+/* Whether so many points of a dictionary are in none of the layers whose points may have other rows that these are worth their price */
+static bool HJProductIsFramed(const HJCoefficients *a, const int width[3])
 {
-  typedef HJProductShape<DIM, BOX, HJ_PRODUCT_ROW>        Row;
-  typedef HJProductShape<DIM, BOX, HJ_PRODUCT_DICTIONARY> Dictionary;
-  const HJCoefficients                                   *a = p->a;
-  const int unit[3] = {32, Row::RY * Dictionary::RY, Row::RZ * Dictionary::RZ}; /* both kernels' tiles end at its multiples */
-  long long inside  = 1;
-  int       inner[3][2];
+  long long inside = 1;
 
-  PetscFunctionBegin;
-  *done = false;
-  if (p->region != HJ_PRODUCT_ALL || p->exchanged || a->storage != HJ_COEFFICIENTS_DICTIONARY || !a->layers ||
-      HJProductHands<DIM, BOX, HJ_PRODUCT_ROW>::value)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < DIM; d++) {
-    inner[d][0] = ((int)a->layers + unit[d] - 1) / unit[d] * unit[d];
-    inner[d][1] = (args.width[d] - (int)a->layers) / unit[d] * unit[d];
-    if (inner[d][1] <= inner[d][0]) PetscFunctionReturn(PETSC_SUCCESS);
-    inside *= inner[d][1] - inner[d][0];
-  }
-  if (inside < HJ_PRODUCT_FRAMED * (a->npoints / 100)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int s = 0; s < a->nslots; s++) args.row[s] = a->rows[a->inner_row * a->nslots + s];
-  PetscCall((HJProductLaunch<DIM, BOX, HJ_PRODUCT_DICTIONARY>(args, HJ_PRODUCT_BOUNDARY, inner, false, stream)));
-  PetscCall((HJProductLaunch<DIM, BOX, HJ_PRODUCT_ROW>(args, HJ_PRODUCT_INTERIOR, inner, false, stream)));
-  *done = true;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->storage != HJ_COEFFICIENTS_DICTIONARY || !a->layers) return false;
+  for (int d = 0; d < a->dim; d++) inside *= PetscMax(width[d] - 2 * (int)PetscMin(a->layers, width[d]), 0);
+  return inside >= HJ_PRODUCT_FRAMED_SHARE * (a->npoints / 100);
 }
 
 /* What the owned points around a point, which is owned or a ghost, give it. Theirs come in the order of the host: line by line, and of a
@@ -505,7 +508,6 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
   HJSlotUpper(a, &first, &step);
   args->upper = a->value + first;
   args->step  = step;
-  for (int s = 0; s < a->nslots && a->storage == HJ_COEFFICIENTS_ROW; s++) args->row[s] = a->rows[s];
   for (int d = 0; d < 3; d++) {
     PetscCheck(p->shell->width[d] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "%" PetscInt_FMT " points in one direction of a rank, a GPU takes at most %d: use more ranks", p->shell->width[d],
@@ -513,6 +515,9 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
     args->width[d] = (int)p->shell->width[d];
     for (int side = 0; side < 2; side++) args->at[d][side] = p->shell->at[d][side];
   }
+  if (HJProductIsFramed(a, args->width)) args->layers = (int)a->layers;
+  for (int s = 0; s < a->nslots && (a->storage == HJ_COEFFICIENTS_ROW || args->layers); s++)
+    args->row[s] = a->rows[(args->layers ? a->inner_row * a->nslots : 0) + s];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -520,24 +525,22 @@ static PetscErrorCode HJProductMultiply(const HJDevice *, cudaStream_t stream, c
 {
   const HJCoefficients *a         = p->a;
   const bool            symmetric = a->symmetric || a->half;
-  bool                  framed    = false;
   HJProductArgs         args;
 
   PetscFunctionBegin;
   PetscCall(HJProductGetArgs(p, &args));
+#define HJProductLaunchRead(dim, box, read) PetscCall((HJProductLaunch<dim, box, read>(args, p->region, p->exchanged, stream)))
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
-    PetscCall((HJProductFramed<dim, box>(p, args, stream, &framed)));                                                                      \
-    if (framed) break;                                                                                                                     \
-    if (a->storage == HJ_COEFFICIENTS_ROW)                                                                                                 \
-      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ROW>(args, p->region, NULL, p->exchanged, stream)));                                 \
-    else if (a->storage == HJ_COEFFICIENTS_DICTIONARY)                                                                                     \
-      PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_DICTIONARY>(args, p->region, NULL, p->exchanged, stream)));                          \
-    else if (symmetric) PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_SYMMETRIC>(args, p->region, NULL, p->exchanged, stream)));         \
-    else PetscCall((HJProductLaunch<dim, box, HJ_PRODUCT_ARRAYS>(args, p->region, NULL, p->exchanged, stream)));                           \
+    if (a->storage == HJ_COEFFICIENTS_ROW) HJProductLaunchRead(dim, box, HJ_PRODUCT_ROW);                                                  \
+    else if (args.layers) HJProductLaunchRead(dim, box, HJ_PRODUCT_FRAMED);                                                                \
+    else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) HJProductLaunchRead(dim, box, HJ_PRODUCT_DICTIONARY);                               \
+    else if (symmetric) HJProductLaunchRead(dim, box, HJ_PRODUCT_SYMMETRIC);                                                               \
+    else HJProductLaunchRead(dim, box, HJ_PRODUCT_ARRAYS);                                                                                 \
   } while (0)
   HJDDispatchShape(a, HJProductLaunchOne);
 #undef HJProductLaunchOne
+#undef HJProductLaunchRead
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
