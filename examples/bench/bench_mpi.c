@@ -33,7 +33,8 @@ static char
 #include "operator/hjoperator.h"
 #include <petscdevice.h>
 
-#define NCASES 16
+#define NCASES   16
+#define NSOLVERS 3 /* that hjmg is timed in */
 static const char *const cases[NCASES] =
   {"weak2d", "weak3d", "strong2d",     "strong3d",     "mg2d",           "mg3d",           "mgstrong2d",           "mgstrong3d",
    "hjmg2d", "hjmg3d", "hjmgstrong2d", "hjmgstrong3d", "hjmgvariable2d", "hjmgvariable3d", "hjmgvariablestrong2d", "hjmgvariablestrong3d"};
@@ -577,7 +578,7 @@ static PetscErrorCode BenchMultigrid(Bench *b, const char *name, PetscInt dim, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By PCHJMG alone, until the residual is 1e-8 of what it was. Cycles are
+/* By PCHJMG and little else, until the residual is 1e-8 of what it was. Cycles are
    recorded in the solves before those that are timed */
 static PetscErrorCode TimeHJMG(const Bench *b, Mat A, KSPType type, Vec rhs, Vec x, Times *t, PetscInt *its)
 {
@@ -613,16 +614,18 @@ static PetscErrorCode TimeHJMG(const Bench *b, Mat A, KSPType type, Vec rhs, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCHJMG as the solver and under CG, on one row for all points, or variable coefficients in arrays. one: seconds of either on one rank */
-static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscBool variable, PetscReal one[2])
+/* PCHJMG as the solver, under CG and under hjcg, on one row for all points, or variable coefficients in arrays. one: seconds of each on one
+   rank */
+static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscBool weak, PetscBool variable, PetscReal one[NSOLVERS])
 {
-  const KSPType types[2] = {KSPRICHARDSON, KSPCG};
-  Problem       p        = {.dim = dim, .variable = variable};
-  Row           row      = {.name = name, .unit = "its", .hidden = -1};
-  DM            da;
-  Mat           A;
-  Vec           rhs, x;
-  PetscInt      its;
+  const KSPType     types[NSOLVERS] = {KSPRICHARDSON, KSPCG, KSPHJCG};
+  const char *const words[NSOLVERS] = {"hjmg as the solver", "hjmg under CG", "hjmg under hjcg"};
+  Problem           p               = {.dim = dim, .variable = variable};
+  Row               row             = {.name = name, .unit = "its", .hidden = -1};
+  DM                da;
+  Mat               A;
+  Vec               rhs, x;
+  PetscInt          its;
 
   PetscFunctionBegin;
   if (weak) WeakSize(b, dim, b->m[dim], row.n);
@@ -637,9 +640,9 @@ static PetscErrorCode BenchHJMG(Bench *b, const char *name, PetscInt dim, PetscB
   PetscCall(VecDuplicate(rhs, &x));
   PetscCall(MatMult(A, rhs, x)); /* the matrix follows the vectors to the GPU */
   row.exchange = b->size == 1 ? "none" : "auto";
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < NSOLVERS; i++) {
     PetscCall(TimeHJMG(b, A, types[i], rhs, x, &row.t, &its));
-    row.what       = i ? "hjmg under CG" : "hjmg as the solver";
+    row.what       = words[i];
     row.rate       = (PetscReal)its;
     row.efficiency = b->size == 1 ? 0 : one[i] / Median(&row.t) / (weak ? 1 : b->size);
     if (b->size == 1) one[i] = Median(&row.t);
@@ -698,7 +701,7 @@ static PetscErrorCode RunCase(Bench *b, const char *name, PetscReal *one)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[][2])
+static PetscErrorCode RunRanks(Bench *b, PetscMPIInt ranks, PetscReal one[][NSOLVERS])
 {
   PetscMPIInt rank;
   MPI_Comm    some;
@@ -779,18 +782,18 @@ static PetscErrorCode ReadOptions(Bench *b)
 
 int main(int argc, char **argv)
 {
-  Bench       b              = {.w           = {0, 0, 8193, 385},
-                                .s           = {0, 0, 16385, 513},
-                                .m           = {0, 0, 4097, 257},
-                                .k           = 8,
-                                .cycles      = 4,
-                                .strips      = PETSC_TRUE,
-                                .copies      = PETSC_TRUE,
-                                .warm        = 1,
-                                .repetitions = 5,
-                                .peer_sweeps = {2, 4},
-                                .our_sweeps  = {2, 4, 6}};
-  PetscReal   one[NCASES][2] = {{0}};
+  Bench       b                     = {.w           = {0, 0, 8193, 385},
+                                       .s           = {0, 0, 16385, 513},
+                                       .m           = {0, 0, 4097, 257},
+                                       .k           = 8,
+                                       .cycles      = 4,
+                                       .strips      = PETSC_TRUE,
+                                       .copies      = PETSC_TRUE,
+                                       .warm        = 1,
+                                       .repetitions = 5,
+                                       .peer_sweeps = {2, 4},
+                                       .our_sweeps  = {2, 4, 6}};
+  PetscReal   one[NCASES][NSOLVERS] = {{0}};
   PetscInt    ranks[16], nranks = 16;
   PetscMPIInt size;
   PetscBool   given;

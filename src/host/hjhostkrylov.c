@@ -9,8 +9,8 @@
 #define HJ_KRYLOV_PART 2048 /* points whose vectors fit into the first cache */
 
 /* Lines lie one behind another, so that some of them are one vector */
-static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
-                                      const PetscScalar *before, PetscScalar *p)
+static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool neighbors, PetscBool first, HJKrylovSums *sums,
+                                      const PetscScalar *z, const PetscScalar *before, PetscScalar *p)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const HJShell       *s       = product->shell;
@@ -36,7 +36,7 @@ static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHostUpdate(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
+static PetscErrorCode HJHostUpdate(const HJProduct *product, PetscBool neighbors, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const PetscScalar    alpha = sums->rz / sums->pw, *p = product->x, *w = product->y;
@@ -65,4 +65,13 @@ static PetscErrorCode HJHostSums(PetscInt n, const PetscScalar *z, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJKrylovOps HJKrylovHost = {.sums = HJHostSums, .direction = HJHostDirection, .update = HJHostUpdate};
+static PetscErrorCode HJHostGhosts(PetscCount n, PetscBool first, const HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  const PetscScalar beta = first ? 0.0 : sums->rz / sums->rz_before;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++) p[i] = first ? z[i] : z[i] + beta * p[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const HJKrylovOps HJKrylovHost = {.sums = HJHostSums, .ghosts = HJHostGhosts, .direction = HJHostDirection, .update = HJHostUpdate};

@@ -6,7 +6,6 @@
    what then turns out to end the solve has left the iterate as it was.
 */
 #include "hjksp.h"
-#include "operator/hjvectors.h"
 
 typedef struct {
   HJKSP     ksp;
@@ -31,9 +30,8 @@ typedef struct {
   HJProducts           *products;
   const HJCoefficients *a;
   const HJKrylovOps    *ops;
-  PetscScalar          *ghost;              /* of p */
+  HJConjugate           c;
   Vec                   x, r, z, p, before; /* the direction before p: p, or, where passes want it so, another vector */
-  HJKrylovSums          sums, *there;       /* of all ranks; where passes have them, which are these on the host */
   PetscBool             preconditioned;     /* z is B r, and so are its sums */
   PetscReal             objective;
 } HJCG;
@@ -56,7 +54,7 @@ static PetscErrorCode HJCGFindMatrix(KSP ksp, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What multiplies; not where the backend of the vectors has no passes. A device has them for one rank, without periodicity */
+/* What multiplies; not where the backend of the vectors has no passes */
 static PetscErrorCode HJCGFindProducts(HJCG *cg)
 {
   HJGetProducts get;
@@ -66,7 +64,7 @@ static PetscErrorCode HJCGFindProducts(HJCG *cg)
   PetscCall(PetscObjectQueryFunction((PetscObject)cg->A, HJ_GET_PRODUCTS, &get));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)cg->r, &host, VECSEQ, VECMPI, ""));
   PetscCall((*get)(cg->A, cg->r, &cg->products, &cg->a));
-  if (PetscMemTypeHost(cg->products->ops->mtype) ? host : !HJGridHasNeighbors(&cg->products->grid)) cg->ops = cg->products->ops->krylov;
+  if (PetscMemTypeDevice(cg->products->ops->mtype) || host) cg->ops = cg->products->ops->krylov;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,46 +88,13 @@ static PetscErrorCode HJCGFind(KSP ksp, const KSP_HJCG *hj, HJCG *cg, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJCGSum(HJCG *cg, PetscMPIInt n, PetscScalar sums[])
-{
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, n, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)cg->ksp)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What passes of a device have left, after all of them */
-static PetscErrorCode HJCGFetch(HJCG *cg)
-{
-  PetscFunctionBegin;
-  if (cg->ops->fetch) PetscCall(cg->ops->fetch(cg->there, &cg->sums));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* z = B r, and its sums */
 static PetscErrorCode HJCGPrecondition(HJCG *cg)
 {
-  const HJBackendOps *ops = cg->products->ops;
-  HJVecArray          z, r;
-  PetscInt            n;
-
   PetscFunctionBegin;
   PetscCall(KSP_PCApply(cg->ksp, cg->r, cg->z));
-  PetscCall(VecGetLocalSize(cg->r, &n));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->z, NULL, &z));
-  PetscCall(HJVecOpen(ops, NULL, HJ_READ, cg->r, NULL, &r));
-  PetscCall(cg->ops->sums(n, z.used, r.used, cg->there));
-  PetscCall(HJVecClose(&r));
-  PetscCall(HJVecClose(&z));
+  PetscCall(HJConjugateSums(cg->products, &cg->c, cg->z, cg->r));
   cg->preconditioned = PETSC_TRUE;
-  if (cg->ops->fetch) PetscCall(PetscLogGpuFlops(4.0 * n));
-  else {
-    PetscScalar sums[] = {cg->sums.zz, cg->sums.rz};
-
-    PetscCall(PetscLogFlops(4.0 * n));
-    PetscCall(HJCGSum(cg, 2, sums));
-    cg->sums.zz = sums[0];
-    cg->sums.rz = sums[1];
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,13 +108,13 @@ static PetscErrorCode HJCGNorm(HJCG *cg, PetscInt it, PetscReal *norm)
   *norm = 0.0;
   if (ksp->normtype == KSP_NORM_NATURAL || (ksp->normtype == KSP_NORM_PRECONDITIONED && told)) {
     PetscCall(HJCGPrecondition(cg));
-    PetscCall(HJCGFetch(cg));
+    PetscCall(HJConjugateFetch(cg->products, &cg->c));
   }
   if (ksp->normtype == KSP_NORM_NATURAL) {
-    KSPCheckDot(ksp, cg->sums.rz);
-    *norm = PetscSqrtReal(PetscAbsScalar(cg->sums.rz));
+    KSPCheckDot(ksp, cg->c.sums.rz);
+    *norm = PetscSqrtReal(PetscAbsScalar(cg->c.sums.rz));
   } else if (ksp->normtype != KSP_NORM_NONE && told) {
-    *norm = PetscSqrtReal(PetscRealPart(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->sums.zz : cg->sums.rr));
+    *norm = PetscSqrtReal(PetscRealPart(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->c.sums.zz : cg->c.sums.rr));
     KSPCheckNorm(ksp, *norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -206,7 +171,7 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
     PetscReal norm;
 
     PetscCall(VecNorm(cg->r, NORM_2, &norm));
-    cg->sums.rr = norm * norm;
+    cg->c.sums.rr = norm * norm;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,7 +179,7 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
 /* An end that is an error where the user wants it so */
 static PetscErrorCode HJCGDiverge(HJCG *cg, KSPConvergedReason reason)
 {
-  const HJKrylovSums *sums = &cg->sums;
+  const HJKrylovSums *sums = &cg->c.sums;
   KSP                 ksp  = cg->ksp;
   const char         *what = reason == KSP_DIVERGED_INDEFINITE_PC ? "preconditioner" : "matrix";
 
@@ -235,8 +200,7 @@ static PetscErrorCode HJCGDirection(HJCG *cg, PetscBool first)
   PetscFunctionBegin;
   cg->before = cg->p;
   cg->p      = before;
-  PetscCall(HJProductsDirection(cg->products, cg->a, cg->ghost, first, cg->there, cg->z, cg->before, cg->p));
-  if (!cg->ops->fetch) PetscCall(HJCGSum(cg, 1, &cg->sums.pw));
+  PetscCall(HJConjugateDirection(cg->products, cg->a, &cg->c, first, cg->z, cg->before, cg->p));
   cg->preconditioned = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,9 +208,10 @@ static PetscErrorCode HJCGDirection(HJCG *cg, PetscBool first)
 /* x += alpha p, r -= alpha A p */
 static PetscErrorCode HJCGUpdate(HJCG *cg)
 {
+  const PetscBool squares = (PetscBool)(cg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+
   PetscFunctionBegin;
-  PetscCall(HJProductsUpdate(cg->products, cg->a, cg->there, cg->z, cg->p, cg->x, cg->r));
-  if (!cg->ops->fetch && cg->ksp->normtype == KSP_NORM_UNPRECONDITIONED) PetscCall(HJCGSum(cg, 1, &cg->sums.rr));
+  PetscCall(HJConjugateUpdate(cg->products, cg->a, &cg->c, squares, cg->z, cg->p, cg->x, cg->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,20 +221,21 @@ static PetscErrorCode HJCGCheckResidual(HJCG *cg, PetscInt i)
   KSP ksp = cg->ksp;
 
   PetscFunctionBegin;
-  KSPCheckDot(ksp, cg->sums.rz);
+  KSPCheckDot(ksp, cg->c.sums.rz);
   ksp->its = i + 1;
-  if (cg->sums.rz == 0.0) {
+  if (cg->c.sums.rz == 0.0) {
     ksp->reason = KSP_CONVERGED_ATOL;
     PetscCall(PetscInfo(ksp, "Converged, as (r, z) is 0\n"));
-  } else if (i && HJKrylovTurns(cg->sums.rz, cg->sums.rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
+  } else if (i && HJKrylovTurns(cg->c.sums.rz, cg->c.sums.rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJCGCheckDirection(HJCG *cg, PetscInt i)
 {
   PetscFunctionBegin;
-  KSPCheckDot(cg->ksp, cg->sums.pw);
-  if (cg->sums.pw == 0.0 || (i && HJKrylovTurns(cg->sums.pw, cg->sums.pw_before))) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
+  KSPCheckDot(cg->ksp, cg->c.sums.pw);
+  if (cg->c.sums.pw == 0.0 || (i && HJKrylovTurns(cg->c.sums.pw, cg->c.sums.pw_before)))
+    PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,13 +250,13 @@ static PetscErrorCode HJCGIterate(HJCG *cg, PetscInt i)
   if (later) {
     PetscCall(HJCGDirection(cg, (PetscBool)!i));
     PetscCall(HJCGUpdate(cg));
-    PetscCall(HJCGFetch(cg));
+    PetscCall(HJConjugateFetch(cg->products, &cg->c));
   }
   PetscCall(HJCGCheckResidual(cg, i));
   if (!ksp->reason && !later) PetscCall(HJCGDirection(cg, (PetscBool)!i));
   if (!ksp->reason) PetscCall(HJCGCheckDirection(cg, i));
   if (!ksp->reason && !later) PetscCall(HJCGUpdate(cg));
-  if (!ksp->reason) cg->objective -= 0.5 * PetscRealPart(cg->sums.rz / cg->sums.pw * cg->sums.rz);
+  if (!ksp->reason) cg->objective -= 0.5 * PetscRealPart(cg->c.sums.rz / cg->c.sums.pw * cg->c.sums.rz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,30 +294,25 @@ static PetscErrorCode KSPSolve_HJCG(KSP ksp)
     PetscCall((*hj->ksp.base.solve)(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  cg.there = &cg.sums;
-  if (cg.ops->begin) PetscCall(cg.ops->begin(&cg.there));
-  else PetscCall(PetscCalloc1(cg.products->ghosts.shell.size, &cg.ghost));
+  PetscCall(HJConjugateBegin(cg.products, &cg.c));
   PetscCall(HJCGStart(&cg, (PetscBool)(hj->get_objective != NULL)));
   PetscCall(HJCGSolve(&cg));
-  if (cg.ops->end) PetscCall(cg.ops->end(&cg.there));
-  PetscCall(PetscFree(cg.ghost));
+  PetscCall(HJConjugateEnd(cg.products, &cg.c));
   hj->objective = cg.objective;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Passes of a device that want one more vector are those of one rank */
+/* Passes of a device want one more vector */
 static PetscErrorCode KSPSetUp_HJCG(KSP ksp)
 {
-  HJKSP      *hj;
-  PetscBool   host;
-  PetscMPIInt size;
+  HJKSP    *hj;
+  PetscBool host;
 
   PetscFunctionBegin;
   PetscCall(HJKSPGet(ksp, &hj));
   PetscCall((*hj->base.setup)(ksp));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->work[0], &host, VECSEQ, VECMPI, ""));
-  if (!host && size == 1 && ksp->nwork < 4) PetscCall(KSPSetWorkVecs(ksp, 4));
+  if (!host && ksp->nwork < 4) PetscCall(KSPSetWorkVecs(ksp, 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -433,10 +394,10 @@ static PetscErrorCode KSPCGUseSingleReduction_HJCG(KSP ksp, PetscBool single)
    products are those of a `MATHJSTENCIL`, the matrix itself or the copy that `PCHJMG` keeps of an AIJ matrix; with these any
    preconditioner serves.
 
-   On a GPU the sums stay there, and an iteration waits for them once, at its end.
+   On GPUs the sums stay there, and an iteration waits for them once, at its end; from GPU to GPU they travel as halos do.
 
-   With any other matrix it is `KSPCG`, as it is on several GPUs or in periodic directions on one, with the computation of eigenvalues
-   (`KSPSetComputeEigenvalues()`), a single reduction, a radius, an objective's target, and transposed systems. `-ksp_view` says why.
+   With any other matrix it is `KSPCG`, as it is with the computation of eigenvalues (`KSPSetComputeEigenvalues()`), a single reduction, a
+   radius, an objective's target, and transposed systems. `-ksp_view` says why.
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSP`, `KSPCG`, `KSPHJRICHARDSON`, `PCHJMG`, `PCHJACOBI`, `MATHJSTENCIL`
 M*/

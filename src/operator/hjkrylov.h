@@ -5,7 +5,7 @@
 #pragma once
 
 #include <petscksp.h>
-#include "hjproducts.h"
+#include "hjconjugate.h"
 
 /* How a KSP wants its iterates */
 typedef struct {

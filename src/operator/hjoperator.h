@@ -4,11 +4,11 @@
    and reader serve a matrix; passes, tiles and coefficients are decided in the rooms that it stands on. Knows no PC.
 
    hjchoose.c chooses. hjoperator.c makes and refreshes an operator, hjpasses.c runs a plan's passes, hjbounds.c bounds eigenvalues,
-   hjstate.c says which matrix was read. hjproducts.c multiplies, hjtransfers.c interpolates, hjrestrictions.c restricts a residual;
-   hjghosts.c fills their ghosts, hjvectors.c finds their vectors. hjgalerkins.c and hjgalerkinrows.c make Galerkin products, hjcoarsen.c
-   chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal alone, hjpairs.c reads one pair of several unknowns.
-   hjrounded.c has a level in single precision, hjmove.c moves vectors to other ranks, hjkrylov.c is what PCs hand to KSPs, hjfailure.c
-   what is done without a preconditioner, hjmethods.h the form of setters.
+   hjstate.c says which matrix was read. hjproducts.c multiplies, hjconjugate.c runs passes of conjugate gradients, hjtransfers.c
+   interpolates, hjrestrictions.c restricts a residual; hjghosts.c fills their ghosts, hjvectors.c finds their vectors. hjgalerkins.c and
+   hjgalerkinrows.c make Galerkin products, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal
+   alone, hjpairs.c reads one pair of several unknowns. hjrounded.c has a level in single precision, hjmove.c moves vectors to other ranks,
+   hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a preconditioner, hjmethods.h the form of setters.
 */
 #pragma once
 

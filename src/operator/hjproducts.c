@@ -43,6 +43,8 @@ PetscErrorCode HJProductsDestroy(HJProducts **opp)
   PetscFunctionBegin;
   if (!op) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJGhostsDestroy(&op->ghosts));
+  PetscCall(HJHaloDestroy(&op->sums));
+  PetscCall(op->ops->free(NULL, &op->sums_of_ranks));
   PetscCall(op->ops->free(NULL, &op->given));
   PetscCall(op->ops->free(NULL, &op->returns.value));
   PetscCall(HJProductsFreeInts(op, &op->returns.point));
@@ -147,7 +149,7 @@ static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, P
   return PETSC_TRUE;
 }
 
-static PetscErrorCode HJProductsLogFlops(const HJProducts *op, PetscLogDouble flops)
+PetscErrorCode HJProductsLogFlops(const HJProducts *op, PetscLogDouble flops)
 {
   PetscFunctionBegin;
   if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
@@ -196,56 +198,5 @@ PetscErrorCode HJProductsApplyTranspose(HJProducts *op, const HJCoefficients *a,
 {
   PetscFunctionBegin;
   PetscCall(HJProductsRun(op, a, PETSC_TRUE, alpha, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Ghosts of p are made of those of z as the points that they are copies of are */
-PetscErrorCode HJProductsDirection(HJProducts *op, const HJCoefficients *a, PetscScalar *ghost, PetscBool first, HJKrylovSums *sums, Vec z,
-                                   Vec before, Vec p)
-{
-  HJProduct          product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0, .ghost = ghost};
-  const PetscScalar *from;
-  const PetscBool    apart = (PetscBool)(before != p && !first);
-  HJVecArray         za, qa = {.used = NULL}, pa;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, z, NULL, &za));
-  if (apart) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, before, NULL, &qa));
-  PetscCall(HJVecOpen(op->ops, NULL, first || apart ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
-  if (op->ghosts.halo) {
-    const PetscScalar beta = first ? 0.0 : sums->rz / sums->rz_before;
-
-    PetscCall(HJGhostsGet(&op->ghosts, za.used, &from));
-    for (PetscCount i = 0; i < op->ghosts.shell.size; i++) ghost[i] = first ? from[i] : from[i] + beta * ghost[i];
-  }
-  if (!ghost) product.ghost = op->ghosts.frame[0]; /* a device has no neighbours here, and reads zeros */
-  product.x = pa.used;
-  product.y = za.used;
-  PetscCall(op->ops->krylov->direction(&product, first, sums, za.used, apart ? qa.used : pa.used, pa.used));
-  PetscCall(HJProductsLogFlops(op, (2.0 * a->nslots + 4.0) * a->npoints));
-  PetscCall(HJVecClose(&pa));
-  if (apart) PetscCall(HJVecClose(&qa));
-  PetscCall(HJVecClose(&za));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJProductsUpdate(HJProducts *op, const HJCoefficients *a, HJKrylovSums *sums, Vec z, Vec p, Vec x, Vec r)
-{
-  HJProduct  product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0};
-  HJVecArray za, pa, xa, ra;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, x, NULL, &xa));
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, r, NULL, &ra));
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, p, NULL, &pa));
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, z, NULL, &za));
-  product.x = pa.used;
-  product.y = za.used;
-  PetscCall(op->ops->krylov->update(&product, sums, xa.used, ra.used));
-  PetscCall(HJProductsLogFlops(op, 6.0 * a->npoints));
-  PetscCall(HJVecClose(&za));
-  PetscCall(HJVecClose(&pa));
-  PetscCall(HJVecClose(&ra));
-  PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,7 +18,9 @@ typedef struct {
   PetscBool           split;  /* the interior is done while the halo travels */
   PetscScalar        *given;  /* [ghosts.shell.size][dof] what A^T gives to ghosts; made, like all below, when first needed */
   HJProductReturns    returns;
-  PetscScalar        *stage[3]; /* owned points: of vectors that do not lie in the backend's memory */
+  HJHalo              sums;          /* of a device's conjugate gradients, from rank to rank; NULL: on one, or not yet */
+  PetscScalar        *sums_of_ranks; /* where they come */
+  PetscScalar        *stage[3];      /* owned points: of vectors that do not lie in the backend's memory */
 } HJProducts;
 
 /* Collective. For coefficients on the grid of a DMDA, in the memory of a backend that has products */
@@ -33,12 +35,4 @@ PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *
 PETSC_INTERN PetscErrorCode HJProductsForward(HJProducts *, HJProduct *);
 /* The same with A^T */
 PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
-/*
-   Of conjugate gradients, where the backend has krylov, with sums where its begin() says, and vectors where its memory is. Collective:
-   direction() and then z = A p, which z has where update() reads it. ghost: [ghosts.shell.size] zeros at first, kept by the caller, has the
-   ghosts of p on the host
-*/
-PETSC_INTERN PetscErrorCode HJProductsDirection(HJProducts *, const HJCoefficients *, PetscScalar *ghost, PetscBool first, HJKrylovSums *,
-                                                Vec z, Vec before, Vec p);
-/* update(), of what HJProductsDirection() has made */
-PETSC_INTERN PetscErrorCode HJProductsUpdate(HJProducts *, const HJCoefficients *, HJKrylovSums *, Vec z, Vec p, Vec x, Vec r);
+PETSC_INTERN PetscErrorCode HJProductsLogFlops(const HJProducts *, PetscLogDouble);

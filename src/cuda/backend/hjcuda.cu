@@ -783,13 +783,13 @@ static const HJMultigridOps HJMultigridCUDA = {
   .restricts_apart                = HJRestrictsApart_CUDA,
 };
 
-static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
-                                       const PetscScalar *before, PetscScalar *p)
+static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool neighbors, PetscBool first, HJKrylovSums *sums,
+                                       const PetscScalar *z, const PetscScalar *before, PetscScalar *p)
 {
   PetscBool multiplied;
 
   PetscFunctionBegin;
-  PetscCall(HJKrylovDirection_CUDA(product, first, sums, z, before, p, &multiplied));
+  PetscCall(HJKrylovDirection_CUDA(product, neighbors, first, sums, z, before, p, &multiplied));
   if (multiplied) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJProduct_CUDA(product));
   PetscCall(HJKrylovDot_CUDA(product, sums));
@@ -797,10 +797,12 @@ static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool first
 }
 
 static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+                                         .ghosts    = HJKrylovGhosts_CUDA,
                                          .direction = HJDirection_CUDA,
                                          .apart     = PETSC_TRUE,
                                          .update    = HJKrylovUpdate_CUDA,
                                          .begin     = HJKrylovBegin_CUDA,
+                                         .total     = HJKrylovTotal_CUDA,
                                          .fetch     = HJKrylovFetch_CUDA,
                                          .end       = HJKrylovEnd_CUDA};
 #endif

@@ -38,13 +38,13 @@ struct HJAdvanceBody {
   }
 };
 
-template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJAdvance_Kernel(const __grid_constant__ HJAdvanceArgs p)
+template <int DIM, int READ, bool GHOSTS> __global__ void HJMarchBounds(DIM) HJAdvance_Kernel(const __grid_constant__ HJAdvanceArgs p)
 {
   HJDAwaitInput();
   HJDLetNextStart();
   HJAdvanceBody body = {p, p.factor / p.sizes->scale, p.sizes->next, 0, 0};
 
-  HJMarchRun<DIM, READ>(p.march, body);
+  HJMarchRun<DIM, READ, GHOSTS>(p.march, body);
   HJSizesTake<HJ_MARCH_THREADS>(p.sizes, body.squares, body.largest, true);
 }
 
@@ -76,6 +76,6 @@ PetscErrorCode HJAdvance_CUDA(const HJAdvance *advance)
   how.grid    = dim3(HJMarchSet(a, width, device.nsm, &p.march));
   how.block   = dim3(HJ_MARCH_THREADS);
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, HJMarchKernel(HJAdvance_Kernel, a), args));
+  PetscCallCUDA(HJLaunchKernel(&how, HJMarchKernel(HJAdvance_Kernel, a, false), args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,6 +94,27 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
   }
 }
 
+static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
+  HJKrylovGhosts_Kernel(long long n, bool first, const HJKrylovState *s, const double *z, double *p)
+{
+  HJDAwaitInput();
+  HJDLetNextStart();
+  const double beta = HJKrylovBeta(s, first);
+
+  for (long long i = (long long)blockIdx.x * HJ_KRYLOV_THREADS + threadIdx.x; i < n; i += (long long)gridDim.x * HJ_KRYLOV_THREADS)
+    p[i] = first ? z[i] : fma(beta, p[i], z[i]);
+}
+
+static __global__ void HJKrylovTotal_Kernel(int nranks, const double *parts, double *sums)
+{
+  double sum = 0;
+
+  HJDAwaitInput();
+  HJDLetNextStart();
+  for (int r = 0; r < nranks; r++) sum += parts[HJ_KRYLOV_SHARED * r + threadIdx.x];
+  sums[threadIdx.x] = sum;
+}
+
 static __device__ __forceinline__ void HJKrylovTakeProduct(HJKrylovState *s, double pw)
 {
   s->sums.pw_before = s->sums.pw;
@@ -212,7 +233,7 @@ struct HJKrylovUpdateBody {
   }
 };
 
-template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProduct_Kernel(const __grid_constant__ HJKrylovArgs k)
+template <int DIM, int READ, bool GHOSTS> __global__ void HJMarchBounds(DIM) HJKrylovProduct_Kernel(const __grid_constant__ HJKrylovArgs k)
 {
   double none = 0;
 
@@ -220,11 +241,12 @@ template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProduct_
   HJDLetNextStart();
   HJKrylovProductBody<READ != HJ_COEFFICIENTS_ARRAYS> body = {k, READ == HJ_COEFFICIENTS_ARRAYS ? 0 : HJKrylovBeta(k.state, !k.before), 0};
 
-  HJMarchRun<DIM, READ>(k.march, body);
+  HJMarchRun<DIM, READ, GHOSTS>(k.march, body);
   if (HJSumsTake<HJ_MARCH_THREADS, false>(&k.state->room, body.pw, none)) HJKrylovTakeProduct(k.state, body.pw);
 }
 
-template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProductUpdate_Kernel(const __grid_constant__ HJKrylovArgs k)
+template <int DIM, int READ, bool GHOSTS>
+__global__ void HJMarchBounds(DIM) HJKrylovProductUpdate_Kernel(const __grid_constant__ HJKrylovArgs k)
 {
   double none = 0;
 
@@ -232,7 +254,7 @@ template <int DIM, int READ> __global__ void HJMarchBounds(DIM) HJKrylovProductU
   HJDLetNextStart();
   HJKrylovUpdateBody body = {k, HJKrylovAlpha(k.state), 0};
 
-  HJMarchRun<DIM, READ>(k.march, body);
+  HJMarchRun<DIM, READ, GHOSTS>(k.march, body);
   if (HJSumsTake<HJ_MARCH_THREADS, false>(&k.state->room, body.rr, none)) k.state->sums.rr = body.rr;
 }
 
@@ -257,18 +279,23 @@ static PetscErrorCode HJKrylovLaunch(const void *kernel, long long n, void **arg
 }
 
 /* Of what HJKrylovMultipliesTwice() says */
-static const void *HJKrylovUpdateKernel(const HJCoefficients *a)
+template <bool GHOSTS> static const void *HJKrylovUpdateKernel(const HJCoefficients *a)
 {
   const bool one = a->storage == HJ_COEFFICIENTS_ROW;
 
   if (a->dim > 2)
-    return one ? (const void *)HJKrylovProductUpdate_Kernel<3, HJ_COEFFICIENTS_ROW>
-               : (const void *)HJKrylovProductUpdate_Kernel<3, HJ_COEFFICIENTS_DICTIONARY>;
-  return one ? (const void *)HJKrylovProductUpdate_Kernel<2, HJ_COEFFICIENTS_ROW>
-             : (const void *)HJKrylovProductUpdate_Kernel<2, HJ_COEFFICIENTS_DICTIONARY>;
+    return one ? (const void *)HJKrylovProductUpdate_Kernel<3, HJ_COEFFICIENTS_ROW, GHOSTS>
+               : (const void *)HJKrylovProductUpdate_Kernel<3, HJ_COEFFICIENTS_DICTIONARY, GHOSTS>;
+  return one ? (const void *)HJKrylovProductUpdate_Kernel<2, HJ_COEFFICIENTS_ROW, GHOSTS>
+             : (const void *)HJKrylovProductUpdate_Kernel<2, HJ_COEFFICIENTS_DICTIONARY, GHOSTS>;
 }
 
-static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums, HJKrylovArgs k)
+template <bool GHOSTS> static const void *HJKrylovMarchKernel(const HJCoefficients *a, bool update)
+{
+  return update ? HJKrylovUpdateKernel<GHOSTS>(a) : HJMarchKernel(HJKrylovProduct_Kernel, a, GHOSTS);
+}
+
+static PetscErrorCode HJKrylovMarch(const HJProduct *product, PetscBool neighbors, HJKrylovSums *sums, HJKrylovArgs k)
 {
   const HJCoefficients *a      = product->a;
   void                 *args[] = {&k};
@@ -284,7 +311,8 @@ static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums
   how.grid    = dim3(HJMarchSet(a, product->shell->width, device.nsm, &k.march));
   how.block   = dim3(HJ_MARCH_THREADS);
   how.overlap = true;
-  PetscCallCUDA(HJLaunchKernel(&how, k.x ? HJKrylovUpdateKernel(a) : HJMarchKernel(HJKrylovProduct_Kernel, a), args));
+  HJMarchSetGhosts(product->shell, product->ghost, &k.march);
+  PetscCallCUDA(HJLaunchKernel(&how, neighbors ? HJKrylovMarchKernel<true>(a, k.x) : HJKrylovMarchKernel<false>(a, k.x), args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,8 +331,34 @@ PetscErrorCode HJKrylovSums_CUDA(PetscInt n, const PetscScalar *z, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool first, HJKrylovSums *sums, const PetscScalar *z,
-                                      const PetscScalar *before, PetscScalar *p, PetscBool *multiplied)
+PetscErrorCode HJKrylovGhosts_CUDA(PetscCount n, PetscBool first, const HJKrylovSums *sums, const PetscScalar *z, PetscScalar *p)
+{
+  long long m        = n;
+  bool      is_first = first;
+  void     *args[]   = {&m, &is_first, &sums, (void *)&z, &p};
+
+  PetscFunctionBegin;
+  PetscCall(HJKrylovLaunch((const void *)HJKrylovGhosts_Kernel, m, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKrylovTotal_CUDA(PetscInt nranks, const PetscScalar *parts, PetscInt n, PetscScalar *sums)
+{
+  int      ranks  = (int)nranks;
+  void    *args[] = {&ranks, (void *)&parts, &sums};
+  HJLaunch how    = {};
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&how.stream));
+  how.grid    = dim3(1);
+  how.block   = dim3((unsigned)n);
+  how.overlap = true;
+  PetscCallCUDA(HJLaunchKernel(&how, (const void *)HJKrylovTotal_Kernel, args));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool neighbors, PetscBool first, HJKrylovSums *sums,
+                                      const PetscScalar *z, const PetscScalar *before, PetscScalar *p, PetscBool *multiplied)
 {
   const bool   made     = HJKrylovMultipliesTwice(product->a);
   long long    n        = HJKrylovSize(product);
@@ -317,7 +371,7 @@ PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool first,
   k.before = first ? NULL : before;
   if (!made) PetscCall(HJKrylovLaunch((const void *)HJKrylovDirection_Kernel, n, args));
   *multiplied = (PetscBool)HJMarchTakes(product->a);
-  if (*multiplied) PetscCall(HJKrylovMarch(product, sums, k));
+  if (*multiplied) PetscCall(HJKrylovMarch(product, neighbors, sums, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -331,7 +385,7 @@ PetscErrorCode HJKrylovDot_CUDA(const HJProduct *product, HJKrylovSums *sums)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *product, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
+PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *product, PetscBool neighbors, HJKrylovSums *sums, PetscScalar *x, PetscScalar *r)
 {
   long long    n      = HJKrylovSize(product);
   void        *args[] = {&n, &sums, (void *)&product->x, (void *)&product->y, &x, &r};
@@ -340,7 +394,7 @@ PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *product, HJKrylovSums *sums,
   PetscFunctionBegin;
   k.x = x;
   k.r = r;
-  if (HJKrylovMultipliesTwice(product->a)) PetscCall(HJKrylovMarch(product, sums, k));
+  if (HJKrylovMultipliesTwice(product->a)) PetscCall(HJKrylovMarch(product, neighbors, sums, k));
   else PetscCall(HJKrylovLaunch((const void *)HJKrylovUpdate_Kernel, n, args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Products of a star's coefficients with a vector that is made on the way, on one rank without periodicity, for kernels that do more with
-   them. A warp marches along the slowest direction through a column of tiles: a lane has a point in x, or ROWS of them beside each other in
+   Products of a star's coefficients with a vector that is made on the way, but for its ghosts, for kernels that do more with them. A warp marches along the slowest direction through a column of tiles: a lane has a point in x, or ROWS of them beside each other in
    3D, in PLANES planes at once. The first and the last lane only help. Decides how a grid is cut into such columns.
 */
 #pragma once
@@ -14,12 +13,13 @@
 #define HJ_MARCH_ROWS    4  /* in 3D, in one plane */
 #define HJ_MARCH_PLANES  4  /* in 2D, where there is one row */
 
-/* n[1] is 1 in 2D; tiles in x, in y, chunks along the slowest direction */
+/* n[1] is 1 in 2D; tiles in x, in y, chunks along the slowest direction. beyond: as begin, of what leads to a ghost. ghost: a shell's, with
+   places in x, in y in 3D, and along the slowest direction; NULL: all ghosts are 0 */
 typedef struct {
-  const double        *value, *rows;
+  const double        *value, *rows, *ghost;
   const unsigned char *index;
   double               row[7];
-  long long            begin[7];
+  long long            begin[7], beyond[7], at[3][2];
   int                  n[3], tiles[3], chunk;
 } HJMarch;
 
@@ -29,31 +29,45 @@ static bool HJMarchTakes(const HJCoefficients *a)
 }
 
 /* How coefficients are read: HJCoefficientStorage */
-template <int READ> __device__ __forceinline__ double HJMarchCoefficient(const HJMarch &p, int slot, long long at, const double *row)
+template <int READ>
+__device__ __forceinline__ double HJMarchCoefficient(const HJMarch &p, int slot, long long at, const double *row, bool inside)
 {
   return READ == HJ_COEFFICIENTS_ROW          ? p.row[slot]
          : READ == HJ_COEFFICIENTS_DICTIONARY ? __ldg(row + slot)
-                                              : __ldg(p.value + p.begin[slot] + at);
+                                              : __ldg(p.value + (inside ? p.begin : p.beyond)[slot] + at);
 }
 
 /* What a point's star gives; beside: in x, then in y in 3D, then along the slowest direction, 0 outside the domain. An array's coefficients
-   that lead there are of no matter, and may be no numbers */
-template <int DIM, int READ>
+   that lead there are of no matter, and may be no numbers where there are no ghosts */
+template <int DIM, int READ, bool GHOSTS>
 __device__ __forceinline__ double HJMarchSum(const HJMarch &p, long long at, double v, const double beside[2 * DIM],
                                              const bool inside[2 * DIM])
 {
   const double *row = READ == HJ_COEFFICIENTS_DICTIONARY ? p.rows + (int)__ldg(p.index + at) * (1 + 2 * DIM) : NULL;
-  double        sum = HJMarchCoefficient<READ>(p, 0, at, row) * v;
+  double        sum = HJMarchCoefficient<READ>(p, 0, at, row, true) * v;
 
 #pragma unroll
   for (int o = 0; o < 2 * DIM; o++) {
-    if (READ != HJ_COEFFICIENTS_ARRAYS || inside[o]) sum = fma(HJMarchCoefficient<READ>(p, 1 + o, at, row), beside[o], sum);
+    if (READ != HJ_COEFFICIENTS_ARRAYS || GHOSTS || inside[o])
+      sum = fma(HJMarchCoefficient<READ>(p, 1 + o, at, row, !GHOSTS || inside[o]), beside[o], sum);
   }
   return sum;
 }
 
+/* The ghost at a place of which one is outside; 0 where there is none */
+template <int DIM> __device__ __forceinline__ double HJMarchGhost(const HJMarch &p, int i, int m, int s)
+{
+  constexpr int   H    = DIM > 2;
+  const long long line = p.n[0] + 2LL;
+
+  if (i < -1 || i > p.n[0] || m < -H || m >= p.n[1] + H || s < -1 || s > p.n[2]) return 0.0;
+  if (s < 0 || s == p.n[2]) return __ldg(p.ghost + p.at[2][s >= 0] + H * (m + 1) * line + i + 1);
+  if (m < 0 || m == p.n[1]) return __ldg(p.ghost + p.at[1][m >= 0] + s * line + i + 1);
+  return __ldg(p.ghost + p.at[0][i >= 0] + (long long)s * p.n[1] + m);
+}
+
 /* Points at i, of ROWS rows and, in 3D, those around them, in plane s */
-template <int DIM, int ROWS, class BODY>
+template <int DIM, int ROWS, bool GHOSTS, class BODY>
 __device__ __forceinline__ void HJMarchLoad(const HJMarch &p, const BODY &body, bool in, int i, int m0, int s,
                                             double v[ROWS + 2 * (DIM > 2)])
 {
@@ -65,68 +79,85 @@ __device__ __forceinline__ void HJMarchLoad(const HJMarch &p, const BODY &body, 
     const bool      there = in && s >= 0 && s < p.n[2] && m >= 0 && m < p.n[1];
     const long long at    = ((long long)s * p.n[1] + m) * p.n[0] + i;
 
-    v[c] = there ? body.Load(at) : 0.0;
+    v[c] = there ? body.Load(at) : GHOSTS ? HJMarchGhost<DIM>(p, i, m, s) : 0.0;
   }
 }
 
-/* BODY: Load(at) is the vector at a point; Ahead(at) what else is read of a point, and Use(at, vector, product, ahead) takes it all */
-template <int DIM, int READ, class BODY> __device__ __forceinline__ void HJMarchRun(const HJMarch &p, BODY &body)
+/* The points of a column: its first one in x, that of this lane, and in y; planes */
+typedef struct {
+  int i, m0, s0, s1;
+} HJMarchTile;
+
+template <int DIM, int READ, bool GHOSTS, class BODY>
+__device__ __forceinline__ void HJMarchColumn(const HJMarch &p, HJMarchTile t, BODY &body)
 {
   constexpr int H = DIM > 2, ROWS = DIM > 2 ? HJ_MARCH_ROWS : 1, PLANES = DIM > 2 ? 1 : HJ_MARCH_PLANES;
+  const int     lane = threadIdx.x % 32, i = t.i, m0 = t.m0, s1 = t.s1;
+  const bool    in = i >= 0 && i < p.n[0], mine = in && lane > 0 && lane <= HJ_MARCH_OWN;
+  double        v[PLANES + 2][ROWS + 2 * H];
+
+  HJMarchLoad<DIM, ROWS, GHOSTS>(p, body, in, i, m0, t.s0 - 1, v[0]);
+  HJMarchLoad<DIM, ROWS, GHOSTS>(p, body, in, i, m0, t.s0, v[1]);
+  for (int s = t.s0; s < s1; s += PLANES) {
+    typename BODY::More more[PLANES][ROWS];
+
+#pragma unroll
+    for (int k = 0; k < PLANES; k++) {
+      HJMarchLoad<DIM, ROWS, GHOSTS>(p, body, in, i, m0, s + k + 1, v[k + 2]);
+#pragma unroll
+      for (int q = 0; q < ROWS; q++) {
+        more[k][q] = {};
+        if (mine && s + k < s1 && m0 + q < p.n[1]) more[k][q] = body.Ahead(((long long)(s + k) * p.n[1] + m0 + q) * p.n[0] + i);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < PLANES; k++) {
+#pragma unroll
+      for (int q = 0; q < ROWS; q++) {
+        const double    here = v[k + 1][q + H];
+        const long long at   = ((long long)(s + k) * p.n[1] + m0 + q) * p.n[0] + i;
+        double          beside[2 * DIM];
+
+        beside[0] = __shfl_up_sync(~0u, here, 1);
+        beside[1] = __shfl_down_sync(~0u, here, 1);
+        if (DIM > 2) {
+          beside[2] = v[k + 1][q];
+          beside[3] = v[k + 1][q + 2 * H];
+        }
+        beside[2 * DIM - 2] = v[k][q + H];
+        beside[2 * DIM - 1] = v[k + 2][q + H];
+        const bool inside[] = {i > 0,
+                               i + 1 < p.n[0],
+                               DIM > 2 ? m0 + q > 0 : s + k > 0,
+                               DIM > 2 ? m0 + q + 1 < p.n[1] : s + k + 1 < p.n[2],
+                               s + k > 0,
+                               s + k + 1 < p.n[2]};
+        if (!mine || s + k >= s1 || m0 + q >= p.n[1]) continue;
+        body.Use(at, here, HJMarchSum<DIM, READ, GHOSTS>(p, at, here, beside, inside), more[k][q]);
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < ROWS + 2 * H; c++) {
+      v[0][c] = v[PLANES][c];
+      v[1][c] = v[PLANES + 1][c];
+    }
+  }
+}
+
+/* BODY: Load(at) is the vector at a point; Ahead(at) what else is read of a point, and Use(at, vector, product, ahead) takes it all. Columns
+   that touch no end have no ghosts */
+template <int DIM, int READ, bool GHOSTS, class BODY> __device__ __forceinline__ void HJMarchRun(const HJMarch &p, BODY &body)
+{
+  constexpr int ROWS = DIM > 2 ? HJ_MARCH_ROWS : 1;
   const int     lane = threadIdx.x % 32, ntiles = p.tiles[0] * p.tiles[1] * p.tiles[2], warps = gridDim.x * (HJ_MARCH_THREADS / 32);
 
   for (int tile = blockIdx.x * (HJ_MARCH_THREADS / 32) + threadIdx.x / 32; tile < ntiles; tile += warps) {
-    const int  i = tile % p.tiles[0] * HJ_MARCH_OWN + lane - 1, m0 = tile / p.tiles[0] % p.tiles[1] * ROWS;
-    const int  s0 = tile / p.tiles[0] / p.tiles[1] * p.chunk, s1 = min(s0 + p.chunk, p.n[2]);
-    const bool in = i >= 0 && i < p.n[0], mine = in && lane > 0 && lane <= HJ_MARCH_OWN;
-    double     v[PLANES + 2][ROWS + 2 * H];
+    const int         x = tile % p.tiles[0], y = tile / p.tiles[0] % p.tiles[1], s0 = tile / p.tiles[0] / p.tiles[1] * p.chunk;
+    const HJMarchTile t   = {x * HJ_MARCH_OWN + lane - 1, y * ROWS, s0, min(s0 + p.chunk, p.n[2])};
+    const bool        end = x == 0 || x == p.tiles[0] - 1 || (DIM > 2 && (y == 0 || y == p.tiles[1] - 1)) || s0 == 0 || t.s1 == p.n[2];
 
-    HJMarchLoad<DIM, ROWS>(p, body, in, i, m0, s0 - 1, v[0]);
-    HJMarchLoad<DIM, ROWS>(p, body, in, i, m0, s0, v[1]);
-    for (int s = s0; s < s1; s += PLANES) {
-      typename BODY::More more[PLANES][ROWS];
-
-#pragma unroll
-      for (int k = 0; k < PLANES; k++) {
-        HJMarchLoad<DIM, ROWS>(p, body, in, i, m0, s + k + 1, v[k + 2]);
-#pragma unroll
-        for (int q = 0; q < ROWS; q++) {
-          more[k][q] = {};
-          if (mine && s + k < s1 && m0 + q < p.n[1]) more[k][q] = body.Ahead(((long long)(s + k) * p.n[1] + m0 + q) * p.n[0] + i);
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < PLANES; k++) {
-#pragma unroll
-        for (int q = 0; q < ROWS; q++) {
-          const double    here = v[k + 1][q + H];
-          const long long at   = ((long long)(s + k) * p.n[1] + m0 + q) * p.n[0] + i;
-          double          beside[2 * DIM];
-
-          beside[0] = __shfl_up_sync(~0u, here, 1);
-          beside[1] = __shfl_down_sync(~0u, here, 1);
-          if (DIM > 2) {
-            beside[2] = v[k + 1][q];
-            beside[3] = v[k + 1][q + 2 * H];
-          }
-          beside[2 * DIM - 2] = v[k][q + H];
-          beside[2 * DIM - 1] = v[k + 2][q + H];
-          const bool inside[] = {i > 0,
-                                 i + 1 < p.n[0],
-                                 DIM > 2 ? m0 + q > 0 : s + k > 0,
-                                 DIM > 2 ? m0 + q + 1 < p.n[1] : s + k + 1 < p.n[2],
-                                 s + k > 0,
-                                 s + k + 1 < p.n[2]};
-          if (!mine || s + k >= s1 || m0 + q >= p.n[1]) continue;
-          body.Use(at, here, HJMarchSum<DIM, READ>(p, at, here, beside, inside), more[k][q]);
-        }
-      }
-#pragma unroll
-      for (int c = 0; c < ROWS + 2 * H; c++) {
-        v[0][c] = v[PLANES][c];
-        v[1][c] = v[PLANES + 1][c];
-      }
-    }
+    if (GHOSTS && end) HJMarchColumn<DIM, READ, GHOSTS>(p, t, body);
+    else HJMarchColumn<DIM, READ, false>(p, t, body);
   }
 }
 
@@ -142,7 +173,8 @@ static long long HJMarchBegin(const HJCoefficients *a, int slot, const PetscInt 
   return slot % 2 && a->symmetric && !a->half ? HJSlotBegin(a, slot + 1) - away[slot / 2] : HJSlotBegin(a, slot);
 }
 
-/* Of coefficients over so many points in each direction; chunks so long that all warps have as many tiles. Returns the number of blocks */
+/* Of coefficients over so many points in each direction; chunks so long that all warps have as many tiles. Returns the number of blocks.
+   Ghosts are the caller's to set, by HJMarchSetGhosts() */
 static int HJMarchSet(const HJCoefficients *a, const PetscInt width[3], int nsm, HJMarch *p)
 {
   const int rows = a->dim > 2 ? HJ_MARCH_ROWS : 1, planes = a->dim > 2 ? 1 : HJ_MARCH_PLANES, each = HJ_MARCH_THREADS / 32;
@@ -155,7 +187,8 @@ static int HJMarchSet(const HJCoefficients *a, const PetscInt width[3], int nsm,
   p->n[1]  = a->dim > 2 ? (int)width[1] : 1;
   p->n[2]  = (int)width[a->dim - 1];
   for (int s = 0; s < a->nslots; s++) {
-    p->begin[s] = HJMarchBegin(a, s, width);
+    p->begin[s]  = HJMarchBegin(a, s, width);
+    p->beyond[s] = HJSlotBegin(a, s);
     if (a->storage == HJ_COEFFICIENTS_ROW) p->row[s] = a->rows[s];
   }
   p->tiles[0]     = (p->n[0] + HJ_MARCH_OWN - 1) / HJ_MARCH_OWN;
@@ -167,9 +200,20 @@ static int HJMarchSet(const HJCoefficients *a, const PetscInt width[3], int nsm,
   return PetscMin((int)(((long long)p->tiles[0] * p->tiles[1] * p->tiles[2] + each - 1) / each), blocks);
 }
 
+static inline void HJMarchSetGhosts(const HJShell *shell, const double *ghost, HJMarch *p)
+{
+  const int direction[] = {0, 1, (int)shell->dim - 1};
+
+  p->ghost = ghost;
+  for (int d = 0; d < 3; d++) {
+    for (int side = 0; side < 2; side++) p->at[d][side] = shell->at[direction[d]][side];
+  }
+}
+
 /* One of three kernels, by storage */
-#define HJMarchPick(kernel, dim, storage)                                                                                                  \
-  ((storage) == HJ_COEFFICIENTS_ROW          ? (const void *)kernel<dim, HJ_COEFFICIENTS_ROW>                                              \
-   : (storage) == HJ_COEFFICIENTS_DICTIONARY ? (const void *)kernel<dim, HJ_COEFFICIENTS_DICTIONARY>                                       \
-                                             : (const void *)kernel<dim, HJ_COEFFICIENTS_ARRAYS>)
-#define HJMarchKernel(kernel, a) ((a)->dim > 2 ? HJMarchPick(kernel, 3, (a)->storage) : HJMarchPick(kernel, 2, (a)->storage))
+#define HJMarchPick(kernel, dim, ghosts, storage)                                                                                          \
+  ((storage) == HJ_COEFFICIENTS_ROW          ? (const void *)kernel<dim, HJ_COEFFICIENTS_ROW, ghosts>                                      \
+   : (storage) == HJ_COEFFICIENTS_DICTIONARY ? (const void *)kernel<dim, HJ_COEFFICIENTS_DICTIONARY, ghosts>                               \
+                                             : (const void *)kernel<dim, HJ_COEFFICIENTS_ARRAYS, ghosts>)
+#define HJMarchKernel(kernel, a, ghosts)                                                                                                   \
+  ((a)->dim > 2 ? HJMarchPick(kernel, 3, ghosts, (a)->storage) : HJMarchPick(kernel, 2, ghosts, (a)->storage))
