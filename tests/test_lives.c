@@ -143,10 +143,32 @@ static PetscErrorCode ZeroRows(Life *l, System *s, PetscBool columns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Those of the points at the boundary */
+static PetscErrorCode ZeroBoundaryRows(Life *l, System *s, PetscBool columns)
+{
+  const PetscReal diagonal = PetscPowReal(10.0, Uniform(l, -3, 3));
+  PetscInt        N[2], c[2], w[2], dof, n = 0;
+  MatStencil      rows[512];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(s->da, NULL, &N[0], &N[1], NULL, NULL, NULL, NULL, &dof, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(s->da, &c[0], &c[1], NULL, &w[0], &w[1], NULL));
+  for (PetscInt r = 0; r < w[0] * w[1] * dof; r++) {
+    const PetscInt i = c[0] + r / dof % w[0], j = c[1] + r / dof / w[0];
+
+    if (i && j && i < N[0] - 1 && j < N[1] - 1) continue;
+    rows[n++] = (MatStencil){.i = i, .j = j, .c = r % dof};
+  }
+  if (columns) PetscCall(MatZeroRowsColumnsStencil(s->A, n, rows, diagonal, NULL, NULL));
+  else PetscCall(MatZeroRowsStencil(s->A, n, rows, diagonal, NULL, NULL));
+  if (!columns) s->symmetric = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ChangeValues(Life *l, int i)
 {
   System   *s    = &l->system[i];
-  const int what = Below(l, 7);
+  const int what = Below(l, 10);
   Vec       d;
 
   PetscFunctionBegin;
@@ -170,6 +192,13 @@ static PetscErrorCode ChangeValues(Life *l, int i)
   case 3:
   case 4:
     PetscCall(ZeroRows(l, s, (PetscBool)(what == 3)));
+    break;
+  case 7:
+  case 8:
+    PetscCall(ZeroBoundaryRows(l, s, (PetscBool)(what == 7)));
+    break;
+  case 9:
+    PetscCall(MatScale(s->A, PetscPowReal(10.0, Uniform(l, -4, 4))));
     break;
   default:
     PetscCall(Fill(s, Below(l, 50), (PetscBool)(what == 6)));
@@ -307,6 +336,7 @@ static PetscErrorCode Solve(Life *l, Solver *v)
   if (transposed) PetscCall(KSPSolveTranspose(v->ksp, s->b, s->x));
   else PetscCall(KSPSolve(v->ksp, s->b, s->x));
   PetscCall(KSPGetConvergedReason(v->ksp, &reason));
+  if (reason == KSP_CONVERGED_ITS) reason = KSP_DIVERGED_ITS; /* KSPGCR's word for it */
   PetscCall(KSPGetIterationNumber(v->ksp, &its));
   PetscCall(Residual(s, transposed, &relative));
   current = (PetscBool)(!v->reuse && !v->apart && !strcmp(pctype, PCHJMG));
