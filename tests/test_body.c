@@ -5,6 +5,7 @@
    has there, and the answer elsewhere is that of the other rows.
 */
 #include "hjproblem.h"
+#include "hjcapture.h"
 
 /* Differences of 5 or 7 points, walls eliminated, couplings all the same or not; the body's columns are kept or not */
 static PetscErrorCode Fill(DM da, PetscBool solid, PetscBool columns, PetscBool varied, Mat A, Vec inside)
@@ -169,6 +170,41 @@ static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -info says why the residual does not become less */
+static PetscErrorCode TestSaid(const Problem *p, PetscBool solid)
+{
+  DM          da;
+  Mat         A;
+  PC          pc;
+  Vec         inside;
+  PetscMPIInt rank;
+  PetscBool   said;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(ProblemDM(p, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(DMCreateGlobalVector(da, &inside));
+  PetscCall(Fill(da, solid, PETSC_TRUE, PETSC_FALSE, A, inside));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(PetscInfoAllow(PETSC_TRUE));
+  PetscCall(PetscInfoSetFile(NULL, NULL));
+  CollectBegin();
+  PetscCall(PCSetUp(pc));
+  CollectEnd();
+  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  said = (PetscBool)(strstr(printed, "rows are zeros: their unknowns are left alone, and the residual cannot be less") != NULL);
+  PetscCall(HJTestOK((PetscBool)(rank || said == solid), "%" PetscInt_FMT "D, %s rows of zeros: -info %s", p->dim, solid ? "some" : "no",
+                     solid ? "says what the residual keeps" : "says nothing of them"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&inside));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem     p[] = {{2, {65, 49, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {17, 21, 19}, DIRICHLET, CONSTANT, PETSC_FALSE}};
@@ -194,6 +230,7 @@ int main(int argc, char **argv)
     PetscCall(TestOther(&p[i / 2], type, PETSC_TRUE, PETSC_FALSE));
     PetscCall(TestOther(&p[i / 2], type, PETSC_TRUE, PETSC_TRUE));
   }
+  for (int solid = 0; solid < 2; solid++) PetscCall(TestSaid(&p[0], (PetscBool)solid));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;
