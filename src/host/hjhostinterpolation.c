@@ -304,6 +304,97 @@ PetscErrorCode HJHostJump(const HJInterpolationFill *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries of a slot along the owned points of a fine line: in place where they are there, else in work */
+static const PetscScalar *HJEntriesAlong(const HJFine *a, PetscInt slot, PetscInt j, PetscInt k, PetscScalar *work)
+{
+  const HJShellLine line = HJShellGetLine(&a->shell, j, k);
+
+  if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) {
+    if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
+    return a->e.value + a->e.begin[slot] + line.at;
+  }
+  if (!line.ghost) HJHostFineLine(a, slot, j, k, work);
+  for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
+    const HJFineRow r = HJFineRowAt(a, i, j, k);
+
+    work[i] = HJFineEntry(a, &r, slot);
+  }
+  return work;
+}
+
+/* The points [lo, hi) of a coarse line, whose fine points are all owned along it, where coefficients are those of the rows themselves */
+typedef struct {
+  const HJColumns           *w, *couplings;
+  const HJInterpolationPlan *plan;
+  const HJFine              *a;
+  const HJHostKernels       *kernels;
+  PetscInt                   lo, hi;
+  PetscScalar               *entry; /* a fine line */
+  HJHostRowSums              sums;  /* of the points from lo on */
+} HJColumnLine;
+
+/* Sums of the rows of fine points p beside those of the line, as HJInterpolationSumsOf() has them */
+static void HJColumnLineSums(HJColumnLine *l, const int p[3], const signed char use[], PetscInt j, PetscInt k, const PetscScalar *column)
+{
+  const HJColumns *w  = l->w;
+  const PetscInt   fi = w->factor[0] * l->lo + w->base[0] + p[0], fj = w->factor[1] * j + w->base[1] + p[1],
+                 fk = w->factor[2] * k + w->base[2] + p[2];
+
+  for (PetscInt slot = 0; slot < l->a->e.nslots; slot++) {
+    const PetscScalar *entry = HJEntriesAlong(l->a, slot, fj, fk, l->entry) + fi;
+
+    if (!slot) l->kernels->row_sums_begin(l->hi - l->lo, w->factor[0], entry, &l->sums);
+    else if (use[slot] == HJ_INTERPOLATION_ALONG) l->kernels->row_sums_along(l->hi - l->lo, w->factor[0], entry, &l->sums);
+    else l->kernels->row_sums_to(l->hi - l->lo, w->factor[0], entry, use[slot] < 0 ? NULL : column + use[slot] * w->n + l->lo, &l->sums);
+  }
+}
+
+/* What coarse point (i, j, k) gives to the fine point that lies p beside it in so many directions, as HJColumnFill() has it */
+static PetscReal HJColumnLineGives(const HJColumnLine *l, const int p[3], int far, PetscInt i, PetscInt j, PetscInt k,
+                                   const HJInterpolationSums *s)
+{
+  PetscReal denominator;
+
+  if (far == 1) return HJInterpolationBetween(l->couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, s);
+  denominator = PetscMax(s->all, s->centre) + s->repelled; /* so that constants are never exceeded */
+  return denominator > 1e-12 * s->size ? s->near / denominator : far == 2 ? 0.25 : 0.125;
+}
+
+/* HJColumnFill() of the line; to: the column of its first point */
+static void HJColumnLineFill(HJColumnLine *l, PetscInt j, PetscInt k, PetscScalar *to)
+{
+  static const int         here[3]            = {0, 0, 0};
+  static const signed char none[HJ_MAX_SLOTS] = {0};
+  const HJColumns         *w                  = l->w;
+  const HJHostRowSums     *s                  = &l->sums;
+  const PetscScalar       *alone = l->couplings->coefficient + HJBoxIndex(&(HJBox){.hi = {w->nc[0], w->nc[1], w->nc[2]}}, 0, j, k);
+
+  HJColumnLineSums(l, here, none, j, k, to);
+  for (PetscInt i = l->lo; i < l->hi; i++)
+    to[i] = s->couples[i - l->lo] > 0.0 ? 1.0 : w->nslots > 1 && PetscRealPart(alone[i]) < 0.0 ? HJ_INTERPOLATION_ISLAND : 0.0;
+  for (PetscInt m = 0; m < l->plan->np; m++) {
+    const int       p[3] = {l->plan->p[m][0], l->plan->p[m][1], l->plan->p[m][2]};
+    PetscScalar    *c    = to + l->plan->slot[m] * w->n;
+    const PetscBool is   = HJPointInside(&w->points, 0, w->factor[1] * j + w->base[1] + p[1], w->factor[2] * k + w->base[2] + p[2]);
+
+    if (is) HJColumnLineSums(l, p, l->plan->use[m], j, k, to);
+    for (PetscInt i = l->lo, n = 0; i < l->hi; i++, n++) {
+      const HJInterpolationSums sums = {s->near[n], s->all[n], s->centre[n], s->repelled[n], s->size[n], s->sign[n], PETSC_TRUE};
+
+      c[i] = is && to[i] != 0.0 && s->couples[n] > 0.0 ? HJColumnLineGives(l, p, l->plan->far[m], i, j, k, &sums) : 0.0;
+    }
+  }
+}
+
+/* The points of a coarse line whose fine points, and those beside them along it, are all owned */
+static void HJColumnsInnerRange(const HJColumns *w, PetscInt nf, PetscInt *lo, PetscInt *hi)
+{
+  const PetscInt f = w->factor[0];
+
+  while (*lo < *hi && f * *lo + w->base[0] - (f - 1) < 0) (*lo)++;
+  while (*lo < *hi && f * (*hi - 1) + w->base[0] + (f - 1) >= nf) (*hi)--;
+}
+
 PetscErrorCode HJHostInterpolationFill(const HJInterpolationFill *f)
 {
   const HJColumns     couplings = HJColumnsSet(f->t, f->coarse_shell, f->coupling, f->coupling_ghost);
@@ -311,76 +402,124 @@ PetscErrorCode HJHostInterpolationFill(const HJInterpolationFill *f)
   const HJColumns     w    = HJColumnsSet(f->t, NULL, f->coefficient, NULL);
   const HJFine        rows = HJFineSet(f->t, f->shell, f->a, f->ghost), a = HJFineSet(f->t, f->shell, f->symmetric, f->symmetric_ghost);
   const PetscInt     *n = f->t->coarse.owned.hi;
+  HJColumnLine        l = {.w = &w, .couplings = &couplings, .plan = &plan, .a = &rows, .kernels = HJHostPickKernels(), .hi = n[0]};
+  PetscReal          *work;
 
   PetscFunctionBegin;
   HJInterpolationPlanSet(&w, &a, &plan);
+  if (f->a == f->symmetric) HJColumnsInnerRange(&w, rows.nf[0], &l.lo, &l.hi);
+  else l.hi = 0;
+  PetscCall(PetscMalloc2(rows.nf[0], &l.entry, 7 * (size_t)n[0], &work));
+  l.sums = (HJHostRowSums){work, work + n[0], work + 2 * n[0], work + 3 * n[0], work + 4 * n[0], work + 5 * n[0], work + 6 * n[0]};
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
-      for (PetscInt i = 0; i < n[0]; i++)
-        HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k,
-                     f->coefficient + HJBoxIndex(&f->t->coarse.owned, i, j, k));
+      PetscScalar *to = f->coefficient + HJBoxIndex(&f->t->coarse.owned, 0, j, k);
+
+      if (l.lo < l.hi) HJColumnLineFill(&l, j, k, to);
+      for (PetscInt i = 0; i < n[0]; i++) {
+        if (i < l.lo || i >= l.hi) HJColumnFill(&w, &couplings, &plan, &rows, f->a == f->symmetric ? &rows : &a, i, j, k, to + i);
+      }
     }
   }
+  PetscCall(PetscFree2(l.entry, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What an entry of a fine point gives to a coarse one: by a coefficient of a column of the line around it, along points further */
+typedef struct {
+  PetscInt code, line, slot, along;
+} HJProductTerm;
+
+/* How the lines around a coarse one lie, and which entries of it have arrays: HJColumnsStep() in y and z, to the lines before it, itself,
+   and after it; 1 where there is a line, and an array */
+typedef struct {
+  PetscInt step[2][3], line[9], to[27];
+} HJProductForm;
+
+  /* Terms of lines of a form: of the point p and a slot of its row from begin[27 slot + HJProductPoint(p)] to the next one */
+  #define HJ_PRODUCT_TERMS (13 * 13 * 13)
+typedef struct {
+  HJProductForm form;
+  PetscInt      begin[27 * HJ_MAX_SLOTS + 1];
+  HJProductTerm term[HJ_PRODUCT_TERMS];
+} HJProductPlan;
+
 /* A coarse line of a product: its points [lo, hi) look at owned fine points and columns alone along it */
 typedef struct {
-  const HJTransfer  *t;
-  const HJGalerkin  *g;
-  HJColumns          w;
-  HJFine             a;
-  PetscInt           lo, hi;
-  PetscScalar       *to[27];     /* of each entry, x fastest: the points of the line; NULL: it has no array */
-  PetscInt           step[2][3]; /* HJColumnsStep() in y and z, to the lines before it, itself, and after it */
-  const PetscScalar *near[9];    /* slot 0 of the columns of the lines around it, NULL outside the domain; */
-  PetscCount         stride[9];
-  PetscScalar       *entry, *partial; /* [fine points of a line], [coarse ones] */
+  const HJTransfer    *t;
+  const HJGalerkin    *g;
+  const HJHostKernels *kernels;
+  HJProductPlan       *plan; /* of the line before, most often of this one too */
+  HJColumns            w;
+  HJFine               a;
+  PetscInt             lo, hi;
+  PetscScalar         *to[27];  /* of each entry, x fastest: the points of the line; NULL: it has no array */
+  const PetscScalar   *near[9]; /* slot 0 of the columns of the lines around it, NULL outside the domain; */
+  PetscCount           stride[9];
+  PetscScalar         *entry, *partial; /* [fine points of a line], [coarse ones] */
 } HJProductLine;
 
-/* Entries of a slot along the owned points of a fine line, in place where they are there */
-static const PetscScalar *HJProductLineEntries(HJProductLine *l, PetscInt slot, PetscInt j, PetscInt k)
+static int HJProductPoint(const int p[3])
 {
-  const HJFine     *a    = &l->a;
-  const HJShellLine line = HJShellGetLine(&a->shell, j, k);
+  return 9 * (p[2] + 1) + 3 * (p[1] + 1) + p[0] + 1;
+}
 
-  if (a->e.storage == HJ_COEFFICIENTS_ARRAYS) {
-    if (line.ghost) return a->ghost + slot * a->shell.size + line.at;
-    return a->e.value + a->e.begin[slot] + line.at;
-  }
-  if (!line.ghost) HJHostFineLine(a, slot, j, k, l->entry);
-  for (PetscInt i = 0; i < a->nf[0] && line.ghost; i++) {
-    const HJFineRow r = HJFineRowAt(a, i, j, k);
+/* The terms of a point and a slot, n of them before */
+static PetscInt HJProductPlanAdd(const HJProductLine *l, const int p[3], PetscInt slot, PetscInt n)
+{
+  const HJColumns   *w    = &l->w;
+  HJProductPlan     *plan = l->plan;
+  const signed char *off  = l->a.e.off[slot];
 
-    l->entry[i] = HJFineEntry(a, &r, slot);
+  for (int code = 0; code < 27; code++) {
+    const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
+    const int x = HJColumnPlace(w->factor[0], p[0], off[0], q[0]), y = HJColumnPlace(plan->form.step[0][q[1] + 1], p[1], off[1], q[1]),
+              z = HJColumnPlace(plan->form.step[1][q[2] + 1], p[2], off[2], q[2]);
+
+    if (!plan->form.to[code] || !plan->form.line[line] || x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1) continue;
+    plan->term[n++] = (HJProductTerm){code, line, HJColumnsSlot(w, x, y, z), q[0]};
   }
-  return l->entry;
+  return n;
+}
+
+/* The plan of the line, once it is known how that lies */
+static void HJProductPlanSet(HJProductLine *l, const HJProductForm *form)
+{
+  const HJColumns *w       = &l->w;
+  const int        more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
+  PetscInt         n       = 0;
+
+  if (!memcmp(form, &l->plan->form, sizeof(*form))) return;
+  l->plan->form = *form;
+  for (PetscInt slot = 0; slot < l->a.e.nslots; slot++) {
+    for (int point = 0; point < 27; point++) {
+      const int p[3] = {point % 3 - 1, point / 3 % 3 - 1, point / 9 - 1};
+
+      l->plan->begin[27 * slot + point] = n;
+      if (PetscAbsInt(p[0]) <= more[0] && PetscAbsInt(p[1]) <= more[1] && PetscAbsInt(p[2]) <= more[2]) n = HJProductPlanAdd(l, p, slot, n);
+    }
+  }
+  l->plan->begin[27 * l->a.e.nslots] = n;
 }
 
 /* Adds what an entry of the fine points p beside the line gives */
 static void HJProductLineAdd(HJProductLine *l, const int p[3], PetscInt slot, const PetscScalar *entry)
 {
-  const HJColumns   *w   = &l->w;
-  const signed char *off = l->a.e.off[slot];
-  const PetscInt     f = w->factor[0], lo = l->lo, hi = l->hi;
-  const PetscScalar *own = l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4], *e = entry + w->base[0] + p[0];
-  PetscScalar *restrict partial = l->partial;
+  const HJColumns     *w    = &l->w;
+  const HJProductPlan *plan = l->plan;
+  const PetscInt       at = 27 * slot + HJProductPoint(p), n = plan->begin[at + 1] - plan->begin[at];
+  const PetscScalar   *other[27];
+  PetscScalar         *to[27];
 
-  if (f == 1)
-    for (PetscInt i = lo; i < hi; i++) partial[i] = own[i] * e[i];
-  else
-    for (PetscInt i = lo; i < hi; i++) partial[i] = own[i] * e[2 * i];
-  for (int code = 0; code < 27; code++) {
-    const int q[3] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, line = 3 * (q[2] + 1) + q[1] + 1;
-    const int x = HJColumnPlace(f, p[0], off[0], q[0]), y = HJColumnPlace(l->step[0][q[1] + 1], p[1], off[1], q[1]),
-              z = HJColumnPlace(l->step[1][q[2] + 1], p[2], off[2], q[2]);
-    const PetscScalar *restrict other;
-    PetscScalar *restrict to = l->to[code];
+  for (PetscInt m = 0; m < n; m++) {
+    const HJProductTerm *t = &plan->term[plan->begin[at] + m];
 
-    if (!to || x < -1 || x > 1 || y < -1 || y > 1 || z < -1 || z > 1 || !l->near[line]) continue;
-    other = l->near[line] + HJColumnsSlot(w, x, y, z) * l->stride[line] + q[0];
-    for (PetscInt i = lo; i < hi; i++) to[i] += partial[i] * other[i];
+    other[m] = l->near[t->line] + t->slot * l->stride[t->line] + t->along + l->lo;
+    to[m]    = l->to[t->code] + l->lo;
   }
+  if (n)
+    l->kernels->galerkin_columns(l->hi - l->lo, w->factor[0], l->near[4] + HJColumnsSlot(w, p[0], p[1], p[2]) * l->stride[4] + l->lo,
+                                 entry + w->factor[0] * l->lo + w->base[0] + p[0], l->partial, n, other, to);
 }
 
 /* The points [lo, hi) of the line j, k */
@@ -389,11 +528,13 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
   const HJColumns *w       = &l->w;
   const int        more[3] = {w->step[0] != 0, w->step[1] != 0, w->step[2] != 0};
   const HJBox     *points  = &w->points;
+  HJProductForm    form    = {.line = {0}};
 
   for (int q = -1; q <= 1; q++) {
-    l->step[0][q + 1] = HJColumnsStep(w, 1, j, q);
-    l->step[1][q + 1] = HJColumnsStep(w, 2, k, q);
+    form.step[0][q + 1] = HJColumnsStep(w, 1, j, q);
+    form.step[1][q + 1] = HJColumnsStep(w, 2, k, q);
   }
+  for (int code = 0; code < 27; code++) form.to[code] = l->to[code] != NULL;
   for (int line = 0; line < 9; line++) {
     const PetscInt y = j + line % 3 - 1, z = k + line / 3 - 1;
     HJShellLine    at;
@@ -403,14 +544,16 @@ static void HJProductLineRun(HJProductLine *l, PetscInt j, PetscInt k)
     at              = HJShellGetLine(&w->shell, y, z);
     l->near[line]   = (at.ghost ? w->ghost : w->coefficient) + at.at;
     l->stride[line] = at.ghost ? w->shell.size : w->n;
+    form.line[line] = 1;
   }
+  HJProductPlanSet(l, &form);
   for (int pz = -more[2]; pz <= more[2]; pz++) {
     for (int py = -more[1]; py <= more[1]; py++) {
       const PetscInt fj = w->factor[1] * j + w->base[1] + py, fk = w->factor[2] * k + w->base[2] + pz;
 
       if (fj < points->lo[1] || fj >= points->hi[1] || fk < points->lo[2] || fk >= points->hi[2]) continue;
       for (PetscInt slot = 0; slot < l->a.e.nslots; slot++) {
-        const PetscScalar *entry = HJProductLineEntries(l, slot, fj, fk);
+        const PetscScalar *entry = HJEntriesAlong(&l->a, slot, fj, fk, l->entry);
 
         for (int px = -more[0]; px <= more[0]; px++) HJProductLineAdd(l, (const int[]){px, py, pz}, slot, entry);
       }
@@ -446,26 +589,29 @@ static void HJProductLineSet(HJProductLine *l, PetscInt j, PetscInt k)
 
 PetscErrorCode HJHostGalerkinVariable(const HJGalerkin *g)
 {
-  const PetscInt *n = g->t->coarse.owned.hi, f = g->t->factor[0];
-  HJProductLine   l = {.t = g->t, .g = g, .lo = 1, .hi = n[0] - 1};
+  const PetscInt *n = g->t->coarse.owned.hi;
+  HJProductLine   l = {.t = g->t, .g = g, .kernels = HJHostPickKernels(), .lo = 1, .hi = n[0] - 1};
 
   PetscFunctionBegin;
   l.w = HJColumnsSet(g->t, g->coefficient_shell, g->coefficient, g->coefficient_ghost);
   l.a = HJFineSet(g->t, g->shell, g->fine, g->ghost);
-  while (l.lo < l.hi && f * l.lo + l.w.base[0] - (f - 1) < 0) l.lo++;
-  while (l.lo < l.hi && f * (l.hi - 1) + l.w.base[0] + (f - 1) >= l.a.nf[0]) l.hi--;
+  HJColumnsInnerRange(&l.w, l.a.nf[0], &l.lo, &l.hi);
   PetscCall(PetscArrayzero(g->coarse, g->half ? HJCoefficientsSize(g->half) : HJShapeSlots(g->t->coarse.dim, HJ_BOX) * l.w.n));
   PetscCall(PetscMalloc2(l.a.nf[0], &l.entry, n[0], &l.partial));
+  PetscCall(PetscNew(&l.plan));
   for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       const PetscScalar *centre = g->coefficient + HJBoxIndex(&g->t->coarse.owned, 0, j, k);
 
       HJProductLineSet(&l, j, k);
       if (l.lo < l.hi) HJProductLineRun(&l, j, k);
-      for (PetscInt i = 0; i < n[0]; i++) /* the ends of the line, and rows that are a diagonal alone */
-        if (i < l.lo || i >= PetscMax(l.hi, l.lo) || centre[i] == 0.0) HJProductLinePoint(&l, i, j, k);
+      for (PetscInt i = 0; i < n[0]; i++) { /* the ends of the line, and rows that are a diagonal alone */
+        if (i < l.lo || i >= PetscMax(l.hi, l.lo)) HJProductLinePoint(&l, i, j, k);
+        else if (centre[i] == 0.0) l.to[13][i] += HJInterpolationEntry(&l.w, &l.a, i, j, k, (const int[3]){0, 0, 0});
+      }
     }
   }
+  PetscCall(PetscFree(l.plan));
   PetscCall(PetscFree2(l.entry, l.partial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -320,6 +320,21 @@ static void HJGalerkinLine(const HJHostGalerkinLine *l)
   }
 }
 
+static void HJGalerkinColumns(PetscInt n, PetscInt factor, const PetscScalar own[], const PetscScalar entry[],
+                              PetscScalar *restrict product, PetscInt m, const PetscScalar *const other[], PetscScalar *const to[])
+{
+  if (factor == 1)
+    for (PetscInt i = 0; i < n; i++) product[i] = own[i] * entry[i];
+  else
+    for (PetscInt i = 0; i < n; i++) product[i] = own[i] * entry[2 * i];
+  for (PetscInt t = 0; t < m; t++) {
+    const PetscScalar *restrict by = other[t];
+    PetscScalar *restrict sum      = to[t];
+
+    for (PetscInt i = 0; i < n; i++) sum[i] += product[i] * by[i];
+  }
+}
+
 /* The sums of entries of unrefined directions in one order, as HJCoupling() has it */
 static void HJPathCouplings(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                             PetscScalar *restrict to)
@@ -359,6 +374,97 @@ static void HJPathAdd(const HJHostPath *p)
     for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], other[i]);
   if ((other = p->along) && last)
     for (PetscInt i = 0; i < n; i++) sum[i] += HJPathInSeries(over[i], HJPathInSeries(other[i], last[i]));
+}
+
+static void HJRowSumsBegin(PetscInt n, PetscInt factor, const PetscScalar diagonal[], const HJHostRowSums *s)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal d = PetscRealPart(diagonal[factor * i]);
+
+    s->sign[i]   = d < 0.0 ? -1.0 : 1.0;
+    s->centre[i] = s->size[i] = s->sign[i] * d;
+    s->near[i] = s->all[i] = s->repelled[i] = s->couples[i] = 0.0;
+  }
+}
+
+static void HJRowSumsAlong(PetscInt n, PetscInt factor, const PetscScalar entry[], const HJHostRowSums *s)
+{
+  const PetscReal *restrict sign = s->sign;
+  PetscReal *restrict centre = s->centre, *restrict couples = s->couples;
+
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal e = sign[i] * PetscRealPart(entry[factor * i]);
+
+    centre[i] += e;
+    couples[i] += PetscAbsReal(e);
+  }
+}
+
+static void HJRowSumsTo(PetscInt n, PetscInt factor, const PetscScalar entry[], const PetscScalar coefficient[], const HJHostRowSums *s)
+{
+  const PetscReal *restrict sign = s->sign;
+  PetscReal *restrict all = s->all, *restrict repelled = s->repelled, *restrict couples = s->couples, *restrict near = s->near;
+
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal e = sign[i] * PetscRealPart(entry[factor * i]);
+
+    all[i] -= e;
+    repelled[i] += e > 0.0 ? e : 0.0;
+    couples[i] += PetscAbsReal(e);
+  }
+  for (PetscInt i = 0; i < n && coefficient; i++) {
+    const PetscReal e = sign[i] * PetscRealPart(entry[factor * i]);
+
+    near[i] -= (e < 0.0 ? e : 0.0) * PetscRealPart(coefficient[i]);
+  }
+}
+
+/* Of how many points limit is less than strongest */
+static int64_t HJMeasureCount(PetscInt n, const PetscReal limit[], const PetscReal strongest[])
+{
+  int64_t count = 0;
+
+  for (PetscInt i = 0; i < n; i++) count += limit[i] < strongest[i];
+  return count;
+}
+
+/* In loops over all points, which a compiler can do for several at once */
+static void HJMeasurePieceRatios(PetscInt dim, const HJHostMeasurePiece *piece, HJMeasureRatios *r)
+{
+  const PetscInt n = piece->n;
+  PetscReal      most[3][HJ_MEASURE_PIECE], strongest[HJ_MEASURE_PIECE], limit[HJ_MEASURE_PIECE];
+  int64_t        strong[HJ_MEASURE_PIECE]; /* how many directions are */
+
+  memset(strongest, 0, n * sizeof(*strongest));
+  memset(strong, 0, n * sizeof(*strong));
+  for (PetscInt d = 0; d < dim; d++) {
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscReal below = PetscAbsReal(piece->part[d][0][i]), above = PetscAbsReal(piece->part[d][2][i]);
+      const PetscReal lo = below < above ? below : above, hi = below < above ? above : below, least = lo > 0.0 ? lo : hi;
+
+      most[d][i]   = hi;
+      strongest[i] = strongest[i] < least ? least : strongest[i];
+    }
+  }
+  for (PetscInt i = 0; i < n; i++) strongest[i] = piece->others[i] > 0.0 ? strongest[i] : 0.0;
+  for (PetscInt d = 0; d < dim; d++) {
+    int64_t weak, weaker;
+
+    for (PetscInt i = 0; i < n; i++) strong[i] += !(4 * (HJ_MEASURE_RATIO * most[d][i]) < strongest[i]);
+    for (PetscInt i = 0; i < n; i++) limit[i] = most[d][i] > 0.0 ? HJ_MEASURE_RATIO * most[d][i] : PETSC_MAX_REAL;
+    weak = HJMeasureCount(n, limit, strongest);
+    for (int step = 0; step < HJ_RATIO_STEPS && weak; step++, weak = weaker) {
+      for (PetscInt i = 0; i < n; i++) limit[i] *= 4;
+      weaker = step < HJ_RATIO_STEPS - 1 ? HJMeasureCount(n, limit, strongest) : 0;
+      r->weaker[d][step] += weak - weaker;
+    }
+  }
+  for (PetscInt d = 0; d < dim && dim > 1; d++) {
+    int64_t alone = 0;
+
+    for (PetscInt i = 0; i < n; i++) alone += (strong[i] == 1) & !(4 * (HJ_MEASURE_RATIO * most[d][i]) < strongest[i]);
+    r->alone[d] += alone;
+  }
 }
 
 static void HJKrylovDirection(PetscInt n, PetscScalar beta, const PetscScalar *z, PetscScalar *p)
@@ -466,8 +572,13 @@ const HJHostKernels HJ_NAME(HJ_ISA) = {
   .galerkin_add     = HJGalerkinAdd,
   .lines            = HJLinesAbreast,
   .galerkin_line    = HJGalerkinLine,
+  .galerkin_columns = HJGalerkinColumns,
   .path_couplings   = HJPathCouplings,
   .path_add         = HJPathAdd,
+  .measure_ratios   = HJMeasurePieceRatios,
+  .row_sums_begin   = HJRowSumsBegin,
+  .row_sums_along   = HJRowSumsAlong,
+  .row_sums_to      = HJRowSumsTo,
   .krylov_direction = HJKrylovDirection,
   .krylov_dot       = HJKrylovDot,
   .krylov_update    = HJKrylovUpdate,

@@ -7,6 +7,7 @@
 
 #include "hjhosttype.h"
 #include "core/hjcoefficients.h"
+#include "core/hjmeasure.h"
 #include "core/hjmultigrid.h"
 
 /* One line of points; every pointer is at its first point */
@@ -40,6 +41,22 @@ typedef struct {
   PetscScalar       *sum;
 } HJHostPath;
 
+/* Sums over the rows of a line of points, see HJInterpolationSums; couples: of the sizes of all entries but the diagonal */
+typedef struct {
+  PetscReal *near, *all, *centre, *repelled, *size, *sign, *couples;
+} HJHostRowSums;
+
+/* Points of a piece, whose sums are in the first-level cache */
+#define HJ_MEASURE_PIECE 128
+
+/* n points of a line, none of which is its first or last one: their rows' parts below, beside and above along each direction, see
+   HJMeasureRow. Parts beside are found where the line lies at an end of a direction */
+typedef struct {
+  PetscInt     n;
+  unsigned int ends;                                                                                     /* HJMeasureEnds() of all points */
+  PetscReal    part[3][3][HJ_MEASURE_PIECE], others[HJ_MEASURE_PIECE], scale[HJ_MEASURE_PIECE], coupled; /* coupled: how many are */
+} HJHostMeasurePiece;
+
 /* Lines abreast: from one point of theirs to the next are step numbers. r becomes T^-1 r, x NULL or x + w T^-1 r */
 typedef struct {
   PetscInt           count, abreast;
@@ -60,10 +77,20 @@ typedef struct {
   HJHostRowFn variable_zero;
   void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
   void (*galerkin_line)(const HJHostGalerkinLine *);
+  /* to[0], to[1], ... += a product, own times every factor-th entry, times other[0], other[1], ...; product: n numbers to work with */
+  void (*galerkin_columns)(PetscInt n, PetscInt factor, const PetscScalar own[], const PetscScalar entry[], PetscScalar product[],
+                           PetscInt m, const PetscScalar *const other[], PetscScalar *const to[]);
   /* to = scale times the couplings that m entries are, every factor-th of them; what the paths add to sum */
   void (*path_couplings)(PetscInt n, PetscInt factor, PetscInt m, const PetscScalar *const entry[], const PetscScalar scale[],
                          PetscScalar to[]);
   void (*path_add)(const HJHostPath *);
+  /* Sums of n rows, each entry at every factor-th place: begun from their diagonals; entries along a line; entries that lead to points
+     which have that coefficient, NULL: away */
+  void (*row_sums_begin)(PetscInt n, PetscInt factor, const PetscScalar diagonal[], const HJHostRowSums *);
+  void (*row_sums_along)(PetscInt n, PetscInt factor, const PetscScalar entry[], const HJHostRowSums *);
+  void (*row_sums_to)(PetscInt n, PetscInt factor, const PetscScalar entry[], const PetscScalar coefficient[], const HJHostRowSums *);
+  /* Adds how the directions of the points of a piece compare, see HJMeasureClassify() */
+  void (*measure_ratios)(PetscInt dim, const HJHostMeasurePiece *, HJMeasureRatios *);
   void (*lines)(const HJHostBundle *);
   /* Several unknowns a point, lines of m terms: y = sum c p; the same with c[index] of [row][width]; y = b - sum a p;
      y = x + w (sum a p - x), or, x NULL, w sum a p. y is none of the others */

@@ -35,72 +35,74 @@ static void HJMeasureRowRatios(PetscInt dim, const HJMeasureRow *row, PetscReal 
   if (row->others > 0.0) HJMeasureAddRatios(dim, HJMeasureClassifyRow(dim, row), n, r);
 }
 
-/* Points of a piece, whose sums are in the first-level cache */
-#define HJ_MEASURE_PIECE 128
-
-/* The same of a piece. Where no direction is weak, as most often, only that is found: in loops over all of it, beyond n zeros, which a
-   compiler can do for several points at once */
-static void HJMeasurePieceRatios(PetscInt dim, PetscInt n, const PetscReal part[3][2][HJ_MEASURE_PIECE], const PetscReal others[],
-                                 PetscReal coupled, HJMeasureRatios *r)
+/* What the points hold on to across the ends of directions at which they lie: HJMeasureAdd(), HJMeasureAddFirst() */
+static void HJMeasurePieceEnds(PetscInt dim, const HJHostMeasurePiece *piece, HJMeasureSums *sums, HJMeasureFirst *first)
 {
-  PetscReal strongest[HJ_MEASURE_PIECE], weakest[HJ_MEASURE_PIECE];
-  PetscInt  any = 0;
+  for (PetscInt d = 0; d < dim; d++) {
+    const unsigned int at   = piece->ends >> (2 * d) & 3u;
+    const int          more = (piece->ends & ~(3u << (2 * d))) != 0;
 
-  for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
-    const PetscReal lo = fabs(part[0][0][i]), hi = fabs(part[0][1][i]);
-
-    strongest[i] = weakest[i] = lo < hi ? hi : lo;
-  }
-  for (PetscInt d = 1; d < dim; d++) {
-    for (PetscInt i = 0; i < HJ_MEASURE_PIECE; i++) {
-      const PetscReal lo = fabs(part[d][0][i]), hi = fabs(part[d][1][i]), most = lo < hi ? hi : lo;
-
-      strongest[i] = strongest[i] < most ? most : strongest[i];
-      weakest[i]   = most < weakest[i] ? most : weakest[i];
+    for (PetscInt i = 0; i < piece->n && at; i++) {
+      if (at & 1) first->hold[more][d] += HJMeasureHold(piece->part[d][2][i], piece->part[d][1][i]);
+      if (at & 2) sums->hold[more][d] += HJMeasureHold(piece->part[d][0][i], piece->part[d][1][i]);
     }
-  }
-  for (PetscInt i = 0; i < n; i++) any |= strongest[i] > HJ_MEASURE_RATIO * weakest[i];
-  if (!any) r->points += coupled;
-  for (PetscInt i = 0; i < n && any; i++) {
-    const PetscReal below[3] = {part[0][0][i], part[1][0][i], part[2][0][i]}, above[3] = {part[0][1][i], part[1][1][i], part[2][1][i]};
-
-    if (others[i] > 0.0) HJMeasureAddRatios(dim, HJMeasureClassify(dim, below, above), 1.0, r);
+    if (at & 1) first->ends[more][d] += piece->n;
+    if (at & 2) sums->ends[more][d] += piece->n;
+    for (int side = 0; side < 2; side++)
+      if (at >> side & 1) first->coupled[side][d] += piece->coupled;
   }
 }
 
-/* n points that lie at no end of the domain */
-static void HJMeasurePiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, PetscInt n, HJMeasure *m)
+/* The parts of rows from a point on; slots whose neighbour is no point are left out */
+static void HJMeasurePieceRead(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, HJHostMeasurePiece *piece)
 {
-  PetscReal part[3][2][HJ_MEASURE_PIECE], others[HJ_MEASURE_PIECE], scale[HJ_MEASURE_PIECE], coupled = 0.0;
+  const HJHostKernels *kernels = HJHostPickKernels();
+  const PetscInt       n       = piece->n;
+  PetscReal            ones[HJ_MEASURE_PIECE];
 
-  memset(part, 0, sizeof(part));
-  memset(others, 0, sizeof(others));
-  for (PetscInt slot = 1; slot < a->nslots; slot++) {
-    const PetscScalar *restrict v = a->value + HJSlotBegin(a, slot) + at;
-
-    for (PetscInt d = 0; d < dim; d++) {
-      PetscReal *restrict to = part[d][off[slot][d] > 0];
-
-      for (PetscInt i = 0; i < n && off[slot][d]; i++) to[i] += PetscRealPart(v[i]);
-    }
-    for (PetscInt i = 0; i < n; i++) others[i] += PetscAbsScalar(v[i]);
+  for (PetscInt d = 0; d < 3; d++) {
+    for (int s = 0; s < 3; s++) memset(piece->part[d][s], 0, n * sizeof(PetscReal));
+    for (PetscInt i = 0; i < n; i++) piece->part[d][1][i] = PetscRealPart(a->value[at + i]);
   }
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscReal size = PetscAbsScalar(a->value[at + i]);
+  memset(piece->others, 0, n * sizeof(PetscReal));
+  for (PetscInt i = 0; i < n; i++) ones[i] = 1.0;
+  for (PetscInt slot = 1; slot < a->nslots; slot++) {
+    const PetscScalar *v = a->value + HJSlotBegin(a, slot) + at;
 
-    scale[i] = others[i] > 0.0 ? HJMeasureInverse(size, others[i]) : 0.0;
-    coupled += others[i] > 0.0 ? 2.0 : 0.0;
-    m->largest = PetscMax(m->largest, HJMeasureOthers(size, others[i]));
-    HJMeasureSizes(PetscRealPart(a->value[at + i]), (PetscBool)(others[i] > 0.0), &m->alone, &m->coupled);
+    if (!HJMeasureInside(piece->ends, off[slot])) continue;
+    for (PetscInt d = 0; d < dim; d++) {
+      if (off[slot][d] || piece->ends >> (2 * d) & 3u) kernels->galerkin_add(n, 1.0, v, piece->part[d][1 + off[slot][d]]);
+    }
+    kernels->absolute(n, v, ones, piece->others);
+  }
+}
+
+/* Points from one on that lie at no end of their line */
+static void HJMeasureAddPiece(const HJCoefficients *a, PetscInt dim, const PetscInt off[][3], PetscCount at, HJHostMeasurePiece *piece,
+                              HJMeasure *m)
+{
+  HJMeasurePieceRead(a, dim, off, at, piece);
+  piece->coupled = 0.0;
+  for (PetscInt i = 0; i < piece->n; i++) {
+    const PetscReal size = PetscAbsScalar(a->value[at + i]), others = piece->others[i];
+
+    piece->scale[i] = others > 0.0 ? HJMeasureInverse(size, others) : 0.0;
+    piece->coupled += others > 0.0 ? 1.0 : 0.0;
+    m->largest = PetscMax(m->largest, HJMeasureOthers(size, others));
+    HJMeasureSizes(PetscRealPart(a->value[at + i]), (PetscBool)(others > 0.0), &m->alone, &m->coupled);
   }
   for (PetscInt d = 0; d < dim; d++) {
-    PetscReal sum = 0.0;
+    const unsigned int ends = piece->ends >> (2 * d) & 3u;
+    PetscReal          sum  = 0.0;
 
-    for (PetscInt i = 0; i < n; i++) sum += scale[i] * (PetscAbsReal(part[d][0][i]) + PetscAbsReal(part[d][1][i]));
+    for (PetscInt i = 0; i < piece->n; i++)
+      sum += piece->scale[i] * (PetscAbsReal(piece->part[d][0][i]) + PetscAbsReal(piece->part[d][2][i]));
     m->sums.coupling[d] += sum;
-    m->sums.sides[d] += coupled;
+    m->sums.sides[d] += piece->coupled * (2 - (ends & 1) - (ends >> 1));
   }
-  HJMeasurePieceRatios(dim, n, part, others, 0.5 * coupled, &m->ratios);
+  m->ratios.points += piece->coupled;
+  HJHostPickKernels()->measure_ratios(dim, piece, &m->ratios);
+  if (piece->ends) HJMeasurePieceEnds(dim, piece, &m->sums, &m->first);
 }
 
 PetscErrorCode HJHostMeasure(HJMeasure *m)
@@ -111,6 +113,7 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
   PetscInt              off[HJ_MAX_SLOTS][3];
   PetscCount            inner[HJ_MAX_ROWS] = {0}, point = 0;
   HJMeasureRow          row;
+  HJHostMeasurePiece    piece;
 
   PetscFunctionBegin;
   memset(&m->sums, 0, sizeof(m->sums));
@@ -123,12 +126,13 @@ PetscErrorCode HJHostMeasure(HJMeasure *m)
       for (PetscInt i = 0; i < g->owned.hi[0]; i++, point++) {
         const PetscInt     p[3] = {i, j, k};
         const unsigned int ends = HJMeasureEnds(g->dim, g->domain.lo, g->domain.hi, p);
-        const PetscInt     n    = PetscMin(PetscMin(g->owned.hi[0], g->domain.hi[0] - 1) - i, HJ_MEASURE_PIECE);
 
-        if (!rows && !ends) {
-          HJMeasurePiece(a, g->dim, off, point, n, m);
-          i += n - 1;
-          point += n - 1;
+        if (!rows && !(ends & 3u)) {
+          piece.n    = PetscMin(PetscMin(g->owned.hi[0], g->domain.hi[0] - 1) - i, HJ_MEASURE_PIECE);
+          piece.ends = ends;
+          HJMeasureAddPiece(a, g->dim, off, point, &piece, m);
+          i += piece.n - 1;
+          point += piece.n - 1;
           continue;
         }
         if (rows && !ends) {

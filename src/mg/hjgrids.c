@@ -68,7 +68,7 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
   const HJCoefficients *a;
 
   PetscFunctionBegin;
-  level->skew = -1;
+  level->skew = level->skew_rows = -1;
   if (level->op->measured.is) PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)level->da), grid, &level->op->measured.of, c));
   else {
     PetscCall(HJCoefficientsIn(level->A, ops->mtype, &a));

@@ -99,7 +99,7 @@ typedef struct {
   PetscInt     lifted;       /* so many points have another diagonal here than in the matrix, see hjweak.c */
   PetscBool    follows_rows; /* P follows the rows of A */
   PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
-  PetscReal    skew_rows;    /* the same before a better bound of it was looked for */
+  PetscReal    skew_rows;    /* the same before a better bound of it is looked for */
   PetscBool    flows;        /* convection: see hjflow.c */
   PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
   PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
@@ -307,6 +307,8 @@ PETSC_INTERN PetscInt HJMGFlowVisits(const PC_HJMG *, PetscInt l);
 PETSC_INTERN PetscErrorCode HJMGRenewSkew(HJMGLevel *);
 /* Collective. Finds level->skew, once for its values. Columns that belong to rows of the diagonal alone are left out */
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
+/* The same of skew_rows alone */
+PETSC_INTERN PetscErrorCode HJMGFindSkewOfRows(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
 PETSC_INTERN PetscErrorCode HJMGToldConstants(PC, PetscBool *told);
 /* Collective. Whether a coarse grid is one point whose equation is rounding, as it is of a singular matrix of which nobody said so: the
@@ -341,8 +343,14 @@ PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
 /* hjscaletree.c. Logarithms of s at this rank's points, of mean 0 where these hang together, that pairs of entries of the same sign in A
    and A^T say one after another: log|a_ij / a_ji| is log(s_i) - log(s_j) */
-PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, const HJCoefficients *at, Vec logs);
+PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, Vec logs);
+/* Collective. Whether each entry, which has none of another rank, makes a pair, and rows times scale are those of a symmetric matrix but
+   for so much of an entry; count: how many pairs each row has */
+PETSC_INTERN PetscErrorCode HJMGScaleAgrees(const HJGrid *, const HJCoefficients *a, PetscReal rounding, Vec scale, Vec count,
+                                            PetscBool *agrees);
 PETSC_INTERN PetscReal      HJMGLogQuotient(PetscReal a, PetscReal b);
+/* Collective. For such entries: sums over them of the squares of differences of x, and of these times those of y */
+PETSC_INTERN PetscErrorCode HJMGScaleCompare(const HJGrid *, const HJCoefficients *a, Vec x, Vec y, PetscReal *squares, PetscReal *product);
 /* product, a work vector of the PC, becomes a vector of the solver times mg->scale or mg->mask, row by row */
 PETSC_INTERN PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product);
 /* Collective. Finds level->safe_k of a level whose eigenvalues are up to emax */

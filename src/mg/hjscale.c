@@ -39,7 +39,7 @@ PetscBool HJMGMayScale(const PC_HJMG *mg)
 {
   const HJMGLevel *level = &mg->level[0];
 
-  return (PetscBool)(!mg->on_fewer_ranks && level->skew > HJ_MG_SKEW && level->skew_rows > HJ_MG_SCALE_AGAIN * mg->unscaled);
+  return (PetscBool)(!mg->on_fewer_ranks && level->skew_rows > PetscMax(HJ_MG_SKEW, HJ_MG_SCALE_AGAIN * mg->unscaled));
 }
 
 /* What is known of the pairs (i, j) of points: link has a 1 for each, count their number in row i, sum that of log(s_i) - log(s_j) */
@@ -49,6 +49,7 @@ typedef struct {
   Mat                   link;
   PetscScalar          *sum, *count, *bare; /* bare: 1 at points that have coefficients, and none of a pair of the same sign */
   PetscReal             squares;            /* of the logarithms, over the pairs of this rank */
+  PetscBool             one_way;            /* a point of this rank has an entry that is none of a pair */
 } HJMGPairs;
 
 static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *link)
@@ -67,6 +68,7 @@ static PetscErrorCode HJMGPairSlot(HJMGPairs *m, PetscInt slot, PetscScalar *lin
           if (is && m->bare[p] != 0.0) link[p] = 1.0;
         } else {
           link[p] = is && (a > 0.0 ? b > 0.0 : b < 0.0) ? 1.0 : 0.0;
+          if (is && link[p] == 0.0) m->one_way = PETSC_TRUE;
           if (link[p] != 0.0 && a != b) {
             const PetscReal l = HJMGLogQuotient(a, b);
 
@@ -379,7 +381,7 @@ static PetscErrorCode HJMGScaleIsExact(const HJMGPairs *m, Vec sum, Vec count, V
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(logs, &tree));
-  PetscCall(HJMGScaleAlongTree(m->grid, m->a, m->at, tree));
+  PetscCall(HJMGScaleAlongTree(m->grid, m->a, tree));
   PetscCall(HJMGScaleResidual(m, sum, count, tree, work, residual));
   PetscCall(VecNorm(residual, NORM_INFINITY, &largest));
   *is = (PetscBool)(largest <= HJ_MG_SCALE_EXACT);
@@ -425,6 +427,53 @@ static PetscErrorCode HJMGSolveScale(const HJMGPairs *m, Mat A, Vec sum, Vec cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How far diagonals of scaled rows may be apart: the guess of rows that are scaled like their diagonals leaves them at 1, else it is 1 */
+static PetscErrorCode HJMGFindExactLimit(const HJMGLevel *level, const HJCoefficients *a, Vec logs, Vec count, PetscReal *limit)
+{
+  Vec       work;
+  PetscReal squares, product, spread;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(logs, &work));
+  PetscCall(HJMGLogDiagonal(level->A, work));
+  PetscCall(HJMGScaleCompare(&level->op->grid, a, work, logs, &squares, &product));
+  PetscCall(VecSet(work, 0.0));
+  PetscCall(HJMGFindSpread(level->A, count, work, &spread));
+  if (!(squares > 0.0 && product > HJ_MG_SCALE_GUESS * squares)) *limit = PetscMax(*limit, spread + HJ_MG_SCALE_WIDER);
+  PetscCall(VecDestroy(&work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 / s where it makes the matrix symmetric but for rounding, entries of all rows are pairs on this rank, and diagonals are not too far apart:
+   what most rows are that a volume divides. Else exact is false */
+static PetscErrorCode HJMGFindExactScale(const HJMGLevel *level, Vec *scale, PetscBool *exact)
+{
+  const HJGrid         *grid = &level->op->grid;
+  const HJCoefficients *a;
+  Vec                   logs, count;
+  PetscReal             spread = 0.0, limit = HJ_MG_SCALE_SPREAD;
+
+  PetscFunctionBegin;
+  PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &a));
+  PetscCall(MatCreateVecs(level->A, &logs, scale));
+  PetscCall(VecDuplicate(logs, &count));
+  PetscCall(HJMGScaleAlongTree(grid, a, logs));
+  PetscCall(VecCopy(logs, *scale));
+  PetscCall(VecScale(*scale, -1.0));
+  PetscCall(VecExp(*scale));
+  PetscCall(HJMGScaleAgrees(grid, a, HJ_MG_SCALE_EXACT, *scale, count, exact));
+  if (*exact) PetscCall(HJMGFindSpread(level->A, count, logs, &spread));
+  if (*exact && spread > HJ_MG_SCALE_SPREAD) PetscCall(HJMGFindExactLimit(level, a, logs, count, &limit));
+  *exact = (PetscBool)(*exact && spread <= limit);
+  if (*exact) {
+    PetscCall(HJMGScaleAlone(level->A, count, *scale));
+    PetscCall(HJMGNormalizeScale(level->A, *scale));
+  } else PetscCall(VecDestroy(scale));
+  PetscCall(VecDestroy(&count));
+  PetscCall(VecDestroy(&logs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* 1 / s in the sense of least squares over all pairs of the same sign, which say log(a_ij / a_ji); NULL where the pairs say nothing of a
    scale. exact: that makes the matrix symmetric but for rounding */
 static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale, PetscBool *exact)
@@ -450,7 +499,8 @@ static PetscErrorCode HJMGFindScale(const HJMGLevel *level, Vec *scale, PetscBoo
   PetscCall(HJMGSolveScale(&m, level->A, sum, count, *scale, exact, &fits));
   PetscCall(VecNorm(*scale, NORM_INFINITY, &largest));
   if (fits || largest > 0.0) {
-    PetscCall(HJMGScaleBare(level->A, &m, sum, count, *scale));
+    PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)level->da), &m.one_way));
+    if (m.one_way) PetscCall(HJMGScaleBare(level->A, &m, sum, count, *scale));
     PetscCall(VecScale(*scale, -1.0));
     PetscCall(VecExp(*scale));
     PetscCall(HJMGScaleAlone(level->A, count, *scale));
@@ -483,10 +533,14 @@ PetscErrorCode HJMGScaleRows(PC pc)
   PetscBool   pays, exact = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJMGFindSkew(mg, level));
-  if (!HJMGMayScale(mg)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindSkewOfRows(mg, level));
+  if (!HJMGMayScale(mg)) {
+    PetscCall(HJMGFindSkew(mg, level));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   skew[0] = level->skew_rows;
-  PetscCall(HJMGFindScale(level, &scale, &exact));
+  PetscCall(HJMGFindExactScale(level, &scale, &exact));
+  if (!exact) PetscCall(HJMGFindScale(level, &scale, &exact));
   if (!scale) {
     mg->unscaled = skew[0];
     PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g: it is not that of scaled rows\n", (double)skew[0]));

@@ -28,7 +28,7 @@ static PetscErrorCode HJMGRootOfDiagonal(Mat A, Vec *root)
    D^-1 A is similar to D^-1/2 A D^-1/2, whose skew part is small beside both diagonals where D^-1 A's is large beside the smaller one of
    two that differ much. The same points are in the rows of both, so that one row of coefficients for all points gives nothing new
 */
-PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
+static PetscErrorCode HJMGBoundSkew(HJMGLevel *level)
 {
   HJOperator           *op = level->op, *other = NULL;
   const HJCoefficients *c;
@@ -38,7 +38,6 @@ PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
   char                  why[256];
 
   PetscFunctionBegin;
-  PetscCall(HJBoundSkew(op, &level->skew_rows));
   level->skew = level->skew_rows;
   PetscCall(HJCoefficientsIn(level->A, op->ops->mtype, &c));
   if (level->skew <= HJ_MG_SKEW_SMALL || c->storage == HJ_COEFFICIENTS_ROW) PetscFunctionReturn(PETSC_SUCCESS);
@@ -57,12 +56,29 @@ PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGRenewSkew(HJMGLevel *level)
+{
+  PetscFunctionBegin;
+  PetscCall(HJBoundSkew(level->op, &level->skew_rows));
+  PetscCall(HJMGBoundSkew(level));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Stars are made of symmetric matrices alone */
+PetscErrorCode HJMGFindSkewOfRows(const PC_HJMG *mg, HJMGLevel *level)
+{
+  PetscFunctionBegin;
+  if (mg->stars) level->skew_rows = 0;
+  if (level->skew_rows < 0) PetscCall(HJBoundSkew(level->op, &level->skew_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
 {
   PetscFunctionBegin;
+  PetscCall(HJMGFindSkewOfRows(mg, level));
   if (mg->stars) level->skew = 0;
-  if (level->skew < 0) PetscCall(HJMGRenewSkew(level));
+  if (level->skew < 0) PetscCall(HJMGBoundSkew(level));
   HJMGFindFlow(mg, level);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
