@@ -7,6 +7,7 @@
 #include "hjproblem.h"
 #include "hjcapture.h"
 #include "operator/hjoperator.h"
+#include "operator/hjmove.h"
 #if defined(HJACOBI_HAVE_CUDA)
   #include "cuda/backend/hjcuda.h"
 #endif
@@ -499,6 +500,96 @@ static PetscErrorCode TestLate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(HJACOBI_HAVE_CUDA)
+static PetscErrorCode ExchangeOne(HJHalo halo, const PetscScalar *from, PetscScalar **got)
+{
+  const PetscScalar *arrays[] = {from, NULL};
+  PetscScalar       *frame[]  = {NULL, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(HJHaloBegin(halo, PETSC_MEMTYPE_CUDA, arrays, frame));
+  PetscCall(HJHaloEnd(halo, PETSC_MEMTYPE_CUDA, arrays, frame));
+  *got = frame[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A cycle of one exchange; recorded: and not run */
+static PetscErrorCode CycleOfOne(HJHalo fence, HJHalo halo, const PetscScalar *from, PetscBool recorded)
+{
+  const HJMultigridOps *ops   = HJBackendCUDA.multigrid;
+  HJGraph               graph = NULL;
+  PetscScalar          *got;
+  PetscBool             again;
+  const char           *why;
+
+  PetscFunctionBegin;
+  if (recorded) PetscCall(ops->capture_begin(&graph));
+  PetscCall(HJFenceCycle(fence, HJ_CYCLE_BEGIN));
+  PetscCall(ExchangeOne(halo, from, &got));
+  PetscCall(HJFenceCycle(fence, HJ_CYCLE_END));
+  if (recorded) PetscCall(ops->capture_end(&graph, PETSC_TRUE, &again, &why));
+  if (graph) PetscCall(ops->graph_destroy(&graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One value from the next rank */
+static PetscErrorCode NextRanksHalo(HJExchange exchange, HJHalo *halo)
+{
+  PetscMPIInt  rank, size;
+  PetscSFNode *remote;
+  PetscSF      sf;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(1, &remote));
+  *remote = (PetscSFNode){.rank = (rank + 1) % size, .index = 0};
+  PetscCall(PetscSFCreate(PETSC_COMM_WORLD, &sf));
+  PetscCall(PetscSFSetGraph(sf, 1, 1, NULL, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(sf));
+  PetscCall(HJHaloCreateFromSF(PetscObjectComm((PetscObject)sf), sf, 1, exchange.ops, halo));
+  (*halo)->timeout = exchange.timeout;
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between GPUs, outside of cycles: after one rank has recorded a cycle that others have not, as they replay theirs */
+static PetscErrorCode TestUneven(void)
+{
+  const HJExchange exchange = {&HJHaloIPC, 10.0};
+  PetscMPIInt      rank, size;
+  PetscScalar     *own, *got, value;
+  PetscBool        available, good = PETSC_TRUE;
+  const char      *why;
+  HJHalo           halo, fence;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(HJCUDAAvailable(&available));
+  if (available) PetscCall(HJIPCAvailable(PETSC_COMM_WORLD, &available, &why));
+  if (!available || size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(NextRanksHalo(exchange, &halo));
+  PetscCall(HJFenceCreate(halo->comm, exchange, &fence));
+  PetscCall(HJBackendCUDA.alloc(NULL, 1, &own));
+  for (int i = 0; i < 6; i++) {
+    value = 10 * i + rank;
+    PetscCall(HJBackendCUDA.copy(NULL, own, &value, 1));
+    if (!i) PetscCall(CycleOfOne(fence, halo, own, PETSC_FALSE));
+    else if (i % 2 && rank == 0) PetscCall(CycleOfOne(fence, halo, own, PETSC_TRUE));
+    PetscCall(ExchangeOne(halo, own, &got));
+    PetscCall(HJBackendCUDA.multigrid->read(&value, got, 1));
+    if (value != 10 * i + (rank + 1) % size) good = PETSC_FALSE;
+  }
+  PetscCall(HJOnAllRanks(PETSC_COMM_WORLD, &good));
+  PetscCall(HJTestOK(good, "ipc: exchanges outside of cycles, some of which one rank alone has recorded"));
+  PetscCall(HJBackendCUDA.free(NULL, &own));
+  PetscCall(HJFenceDestroy(&fence));
+  PetscCall(HJHaloDestroy(&halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 static PetscErrorCode ApplyPC(void *pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -564,6 +655,9 @@ int main(int argc, char **argv)
   PetscCall(TestMatrixOption());
   PetscCall(TestTimeout());
   PetscCall(TestOneRank());
+#if defined(HJACOBI_HAVE_CUDA)
+  PetscCall(TestUneven());
+#endif
   PetscCall(TestLate());
   code = HJTestDone();
   PetscCall(PetscFinalize());

@@ -11,7 +11,8 @@
 
    Launches may be recorded and replayed: the number of an exchange is counted on the device, and which buffer is whose turn depends inside
    a cycle on the cycle alone. So the first exchange of a cycle may write the buffer that the last one before it was read from: all ranks
-   wait for one another where a cycle begins, and again before an exchange outside of cycles of a halo that cycles use too.
+   wait for one another where a cycle begins, and again before an exchange outside of cycles of a halo that cycles use too, which always
+   takes the same buffer.
 
    A peer that has died would never raise its flag. Who has waited too long says so in a word of host memory and goes on; what it then
    computes is of no use, and the next call that sees the word is an error: the next exchange, whoever has waited for a norm and asks
@@ -488,11 +489,15 @@ static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
   return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
 }
 
-/* In a cycle the first turn is always the same; outside of cycles nobody knows which buffer replays have used last */
+/* In a cycle the first turn is always the same. Outside of cycles nobody knows which buffer replays have used last, and ranks have seen
+   other turns, as one may have replayed what another has recorded or launched: where all wait for one another turns begin anew */
 static PetscErrorCode HJIPCTakeTurns(HJHalo_IPC *h, PetscReal timeout, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (!hj_cycle && h->cycle && !h->written) PetscCall(HJIPCFence(h, timeout, stream));
+  if (!hj_cycle && h->cycle && !h->written) {
+    PetscCall(HJIPCFence(h, timeout, stream));
+    h->turn[0] = h->turn[1] = 0;
+  }
   if (hj_cycle && h->cycle != hj_cycle) {
     h->cycle   = hj_cycle;
     h->turn[0] = h->turn[1] = 0;
