@@ -8,6 +8,9 @@
 /* Points that are done at a time: their sums stay in the first-level cache */
 #define HJ_CHUNK 512
 
+/* Of these so many in which entries that are 0 are looked for at once */
+#define HJ_SKEW_SOME 16
+
 typedef struct {
   const HJGrid        *grid;
   const HJStencil     *st;
@@ -64,41 +67,57 @@ static PetscBool HJSkewIsAlone(const HJAbsolute *a, const PetscInt p[3])
 {
   const HJStencil *st = a->st;
 
-  for (PetscInt o = 1; o < st->nslots; o++) {
-    PetscInt  q[3];
-    PetscBool inside = PETSC_TRUE;
+  const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]);
 
-    HJShapeOffset(st->dim, st->shape, o, q);
-    for (int d = 0; d < 3; d++) {
-      q[d] += p[d];
-      inside = (PetscBool)(inside && q[d] >= a->grid->domain.lo[d] && q[d] < a->grid->domain.hi[d]);
-    }
-    if (inside && HJSkewEntry(a, o, HJBoxIndex(&st->box, p[0], p[1], p[2])) != 0) return PETSC_FALSE;
+  for (PetscInt o = 1; o < st->nslots; o++) {
+    const PetscInt *off = a->off[o];
+
+    if (HJSkewEntry(a, o, at) != 0 && HJPointInside(&a->grid->domain, p[0] + off[0], p[1] + off[1], p[2] + off[2])) return PETSC_FALSE;
   }
   return PETSC_TRUE;
+}
+
+/* a_ij of n points from a place in the arrays on, in room where they are those of rows */
+static const PetscScalar *HJSkewEntries(const HJAbsolute *a, PetscInt o, PetscCount at, PetscInt n, PetscScalar room[])
+{
+  const HJStencil *st = a->st;
+
+  if (!a->table) return st->value[o] + at;
+  for (PetscInt i = 0; i < n; i++) room[i] = a->table[o * st->nrows + st->index[at + i]];
+  return room;
+}
+
+/* u - v of n entries; whether some of them are 0 */
+static PetscBool HJSkewSubtract(PetscInt n, const PetscScalar *restrict u, const PetscScalar *restrict v, PetscScalar *restrict difference)
+{
+  PetscInt zeros = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    difference[i] = u[i] - v[i];
+    zeros |= (u[i] == 0) | (v[i] == 0);
+  }
+  return (PetscBool)(zeros != 0);
 }
 
 /* a_ij - a_ji of n points from p on and their neighbours o from q on, all in the domain, n <= HJ_CHUNK */
 static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const PetscInt q[3], PetscInt n, PetscInt o,
                               PetscScalar *difference)
 {
-  const HJStencil *st  = a->st;
-  const PetscInt   opp = HJShapeOpposite(st->dim, st->shape, o);
-  const PetscCount at = HJBoxIndex(&st->box, p[0], p[1], p[2]), to = HJBoxIndex(&st->box, q[0], q[1], q[2]);
+  const HJStencil   *st = a->st;
+  PetscScalar        room[2][HJ_CHUNK];
+  const PetscScalar *own   = HJSkewEntries(a, o, HJBoxIndex(&st->box, p[0], p[1], p[2]), n, room[0]);
+  const PetscInt     opp   = HJShapeOpposite(st->dim, st->shape, o);
+  const PetscScalar *other = HJSkewEntries(a, opp, HJBoxIndex(&st->box, q[0], q[1], q[2]), n, room[1]);
 
-  PetscInt zeros = 0;
+  for (PetscInt first = 0; first < n; first += HJ_SKEW_SOME) {
+    const PetscInt some = PetscMin(HJ_SKEW_SOME, n - first);
 
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscScalar own = HJSkewEntry(a, o, at + i), other = HJSkewEntry(a, opp, to + i);
+    if (!HJSkewSubtract(some, own + first, other + first, difference + first)) continue;
+    for (PetscInt i = first; i < first + some; i++) {
+      const PetscInt here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
 
-    difference[i] = own - other;
-    zeros |= (own == 0) | (other == 0);
-  }
-  for (PetscInt i = 0; i < n && zeros; i++) {
-    const PetscInt here[3] = {p[0] + i, p[1], p[2]}, there[3] = {q[0] + i, q[1], q[2]};
-
-    if ((HJSkewEntry(a, o, at + i) == 0 && HJSkewIsAlone(a, here)) || (HJSkewEntry(a, opp, to + i) == 0 && HJSkewIsAlone(a, there)))
-      difference[i] = 0;
+      if ((own[i] == 0 && HJSkewIsAlone(a, here)) || (other[i] == 0 && HJSkewIsAlone(a, there))) difference[i] = 0;
+    }
   }
 }
 
