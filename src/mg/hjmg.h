@@ -7,7 +7,8 @@
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
    Matrices that want care: hjskew.c, hjflow.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
-   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c.
+   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c,
+   hjcomponents.c (that are not coupled).
 */
 #pragma once
 
@@ -201,7 +202,7 @@ typedef enum {
 } HJMGOperators;
 
 /* A cycle of some kind on three arrays. Its graph is recorded when the arrays come a second time */
-#define HJ_MG_GRAPHS 4
+#define HJ_MG_GRAPHS 16
 typedef struct {
   HJMGKind           kind;
   const PetscScalar *b, *x, *y; /* NULL: the entry is free */
@@ -309,6 +310,8 @@ PETSC_INTERN PetscErrorCode HJMGRenewSkew(HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
 PETSC_INTERN PetscErrorCode HJMGToldConstants(PC, PetscBool *told);
+/* Collective. Whether a null space has a vector, which is overwritten */
+PETSC_INTERN PetscErrorCode HJMGNullSpaceHas(MatNullSpace, Vec, PetscBool *has);
 /* Collective. Whether a coarse grid is one point whose equation is rounding, as it is of a singular matrix of which nobody said so: the
    solution would be any number */
 PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *is);
@@ -357,6 +360,10 @@ PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
 PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
+/* Before a KSP solves with it, and after that */
+PETSC_INTERN PetscErrorCode HJMGSystemPreSolve(HJMGSystem, KSP, PetscBool post);
+/* Its cycles, as of KSPRICHARDSON without a norm, where components are alone, else *done is false */
+PETSC_INTERN PetscErrorCode HJMGSystemAdvance(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool *done);
 PETSC_INTERN PC             HJMGOrderPC(HJMGOrder);
 /* What a PC does that has one of these */
 PETSC_INTERN PetscErrorCode PCApply_HJMGOrder(PC, Vec, Vec);

@@ -349,7 +349,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   const PetscBool tested    = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual  = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   const PetscBool elsewhere = (PetscBool)(mg->order || mg->system); /* are the levels */
-  PetscBool       rotated, same, needs;
+  PetscBool       rotated, same, needs, done = PETSC_FALSE;
   PetscInt        without;
 
   PetscFunctionBegin;
@@ -363,12 +363,13 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
   same    = (PetscBool)(same && !HJMGIsSingle(mg)); /* those in single precision start from zero */
-  needs   = (PetscBool)(tested ? !rotated : !same);
+  if (mg->system && !tested) PetscCall(HJMGSystemAdvance(pc, b, x, its, zero, &done));
+  needs = (PetscBool)(tested ? !rotated : !same && !done);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {
-    if (zero && !its) PetscCall(VecSet(x, 0.0));
-    PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
+    if (zero && !its && !done) PetscCall(VecSet(x, 0.0));
+    if (!done) PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
     *outits = its;
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);
