@@ -29,8 +29,11 @@ struct _n_HJMGComponents {
   HJMGScalar       *scalar; /* [nscalars] */
   const HJArrayOps *ops;    /* in whose memory the following lie */
   PetscCount        npoints, apart;
-  PetscScalar      *values, *stage; /* b and x of all components; of vectors that lie elsewhere */
+  PetscScalar      *values, *stage; /* b and x of all components; of vectors elsewhere */
   Vec              *b, *x;          /* [dof] */
+  /* Rotated cycles, made when they are first asked for: the vector that x takes turns with, and, of a PC that is shared, the residual on the
+     next grid that a component's next cycle begins with */
+  Vec *y, *residual; /* [dof] */
 };
 
 PetscErrorCode HJMGComponentsAreAlone(Mat A, PetscBool *are)
@@ -180,7 +183,7 @@ PetscErrorCode HJMGComponentsCreate(PC pc, DM da, Mat A, HJMGComponents *compone
   *components = s;
   PetscCall(DMDAGetDof(da, &s->dof));
   PetscCall(HJMGComponentsCreateDM(da, &s->da));
-  PetscCall(PetscCalloc4(s->dof, &s->which, s->dof, &s->scalar, s->dof, &s->b, s->dof, &s->x));
+  PetscCall(PetscCalloc6(s->dof, &s->which, s->dof, &s->scalar, s->dof, &s->b, s->dof, &s->x, s->dof, &s->y, s->dof, &s->residual));
   for (PetscInt c = 0; c < s->dof; c++) PetscCall(HJMGComponentAdd(pc, s, A, c));
   for (PetscInt i = 0; i < s->nscalars; i++) PetscCall(HJMGScalarCreatePC(pc, s->da, &s->scalar[i]));
   PetscCall(HJCoefficientsHome(s->scalar[0].A, &s->ops, &a));
@@ -267,6 +270,87 @@ PetscErrorCode HJMGComponentsAdvance(HJMGComponents s, Vec b, Vec x, PetscInt it
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool HJMGComponentsRotate(const HJMGComponents s)
+{
+  PetscBool all = PETSC_TRUE;
+
+  for (PetscInt i = 0; i < s->nscalars; i++) {
+    const PC_HJMG *mg = (const PC_HJMG *)s->scalar[i].pc->data;
+
+    all = (PetscBool)(all && mg->nlevels > 1 && !mg->scale && !mg->mask && !mg->inside && !mg->level[0].lifted && !HJMGIsSingle(mg));
+  }
+  return all;
+}
+
+/* Vectors of such cycles; those of before may be of other grids */
+static PetscErrorCode HJMGComponentMakeRotated(HJMGComponents s, PetscInt c)
+{
+  const HJMGScalar *scalar = &s->scalar[s->which[c]];
+
+  PetscFunctionBegin;
+  if (!s->y[c]) PetscCall(VecDuplicate(s->x[c], &s->y[c]));
+  PetscCall(VecDestroy(&s->residual[c]));
+  if (scalar->n > 1) PetscCall(VecDuplicate(((PC_HJMG *)scalar->pc->data)->level[1].b, &s->residual[c]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One cycle of a component, first: what comes before it. *x is the iterate, *y the other vector */
+static PetscErrorCode HJMGComponentRotate(HJMGComponents s, PetscInt c, PetscBool first, PetscBool zero, Vec *x, Vec *y, PetscReal *norm)
+{
+  PC        pc   = s->scalar[s->which[c]].pc;
+  PC_HJMG  *mg   = (PC_HJMG *)pc->data;
+  const Vec next = mg->level[1].b;
+
+  PetscFunctionBegin;
+  if (first) PetscCall(HJMGRotatedStart(mg, zero ? HJ_MG_START_ZERO : HJ_MG_START, s->b[c], x, y));
+  else if (s->residual[c]) PetscCall(VecCopy(s->residual[c], next));
+  PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, s->b[c], *x, *y));
+  HJMGSwapVectorsIf(mg->steps[HJ_MG_ROTATED].in_y, x, y);
+  PetscCall(HJMGNorm(pc, s->b[c], *x, *y, norm));
+  if (s->residual[c]) PetscCall(VecCopy(next, s->residual[c]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The norm of a vector whose parts have these norms */
+static PetscReal HJMGNormOfNorms(PetscInt n, const PetscReal norm[])
+{
+  PetscReal most = 0.0, sum = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    if (PetscIsInfOrNanReal(norm[i])) return norm[i];
+    most = PetscMax(most, norm[i]);
+  }
+  if (most == 0.0) return most;
+  for (PetscInt i = 0; i < n; i++) sum += PetscSqr(norm[i] / most);
+  return most * PetscSqrtReal(sum);
+}
+
+/* A cycle of each component in turns, as the KSP's test is of all */
+PetscErrorCode HJMGComponentsSolve(HJMGComponents s, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PetscReal *norm;
+  Vec       *vx, *vy;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(s->dof, &norm, s->dof, &vx, s->dof, &vy));
+  PetscCall(HJMGComponentsMove(s, PETSC_FALSE, b, s->b));
+  if (!zero) PetscCall(HJMGComponentsMove(s, PETSC_FALSE, x, s->x));
+  for (PetscInt c = 0; c < s->dof; c++) {
+    PetscCall(HJMGComponentMakeRotated(s, c));
+    vx[c] = s->x[c];
+    vy[c] = s->y[c];
+  }
+  for (*it = 0; !ksp->reason && *it < its;) {
+    for (PetscInt c = 0; c < s->dof; c++) PetscCall(HJMGComponentRotate(s, c, (PetscBool) !*it, zero, &vx[c], &vy[c], &norm[c]));
+    PetscCall(HJMGTest(ksp, ++*it, HJMGNormOfNorms(s->dof, norm)));
+  }
+  for (PetscInt c = 0; c < s->dof; c++)
+    if (vx[c] != s->x[c]) PetscCall(VecCopy(vx[c], s->x[c]));
+  PetscCall(HJMGComponentsMove(s, PETSC_TRUE, x, s->x));
+  PetscCall(PetscFree3(norm, vx, vy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* They learn which KSP has them: some are served in single precision */
 PetscErrorCode HJMGComponentsPreSolve(HJMGComponents s, KSP ksp, PetscBool post)
 {
@@ -313,10 +397,12 @@ PetscErrorCode HJMGComponentsDestroy(HJMGComponents *components)
     PetscCall(MatDestroy(&s->scalar[c].A));
     PetscCall(VecDestroy(&s->b[c]));
     PetscCall(VecDestroy(&s->x[c]));
+    PetscCall(VecDestroy(&s->y[c]));
+    PetscCall(VecDestroy(&s->residual[c]));
   }
   if (s->values) PetscCall(s->ops->free(&s->values));
   if (s->stage) PetscCall(s->ops->free(&s->stage));
-  PetscCall(PetscFree4(s->which, s->scalar, s->b, s->x));
+  PetscCall(PetscFree6(s->which, s->scalar, s->b, s->x, s->y, s->residual));
   PetscCall(DMDestroy(&s->da));
   PetscCall(PetscFree(*components));
   PetscFunctionReturn(PETSC_SUCCESS);

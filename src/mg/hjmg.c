@@ -161,7 +161,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
 
    Where a point has several unknowns the matrix is a `MATHJSTENCIL`, AIJ or BAIJ. Where no component has an entry in another one's columns,
    as the values say, each is preconditioned as one unknown a point, with all that follows: in cycles of its own, on vectors that are taken
-   apart once and put together once. It keeps a copy of its rows; components with the same coefficients have one, and one hierarchy.
+   apart once and put together once. It keeps a copy of its rows; components with the same coefficients have one, and one hierarchy. As the
+   solver all take turns, as the KSP tests the residual of all: in rotated cycles (below) where none has known layers or scaled rows.
 
    Else `PCMG` runs the cycle, on grids that are coarsened as
    those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated

@@ -364,6 +364,9 @@ PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 PETSC_INTERN PetscErrorCode HJMGSystemPreSolve(HJMGSystem, KSP, PetscBool post);
 /* Its cycles, as of KSPRICHARDSON without a norm, where components are alone, else *done is false */
 PETSC_INTERN PetscErrorCode HJMGSystemAdvance(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool *done);
+/* Whether components are alone and have rotated cycles; then these, until the KSP's test of the residual stops them. Cycle 0 was tested */
+PETSC_INTERN PetscErrorCode HJMGSystemRotates(PC, PetscBool *rotates);
+PETSC_INTERN PetscErrorCode HJMGSystemSolve(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 PETSC_INTERN PC             HJMGOrderPC(HJMGOrder);
 /* What a PC does that has one of these */
 PETSC_INTERN PetscErrorCode PCApply_HJMGOrder(PC, Vec, Vec);
@@ -579,6 +582,9 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, V
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
+/* Collective on the PC. Waits for these squares. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be
+   overwritten */
+PETSC_INTERN PetscErrorCode HJMGNorm(PC, Vec b, Vec x, Vec work, PetscReal *norm);
 /* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
    found once more, and work overwritten: VecNorm() sums up squares too */
 PETSC_INTERN PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);

@@ -15,6 +15,9 @@ PETSC_INTERN PetscErrorCode HJMGComponentsSetUp(HJMGComponents, PCFailedReason *
 /* x = a cycle for b; or its cycles from what x holds, or from zero */
 PETSC_INTERN PetscErrorCode HJMGComponentsApply(HJMGComponents, PetscBool transposed, Vec b, Vec x);
 PETSC_INTERN PetscErrorCode HJMGComponentsAdvance(HJMGComponents, Vec b, Vec x, PetscInt its, PetscBool zero);
+/* Whether all have rotated cycles on vectors of the whole grid; such cycles, as HJMGSystemSolve() says */
+PETSC_INTERN PetscBool      HJMGComponentsRotate(const HJMGComponents);
+PETSC_INTERN PetscErrorCode HJMGComponentsSolve(HJMGComponents, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 /* Before a solve, and after it */
 PETSC_INTERN PetscErrorCode HJMGComponentsPreSolve(HJMGComponents, KSP, PetscBool post);
 PETSC_INTERN PetscInt       HJMGComponentsLevels(const HJMGComponents);

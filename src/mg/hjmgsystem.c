@@ -64,6 +64,23 @@ PetscErrorCode HJMGSystemAdvance(PC pc, Vec b, Vec x, PetscInt its, PetscBool ze
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMGSystemRotates(PC pc, PetscBool *rotates)
+{
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
+  PetscFunctionBegin;
+  *rotates = (PetscBool)(s->components && HJMGComponentsRotate(s->components));
+  if (*rotates) PetscCall(HJMatrixStateIsCurrent(&s->read, pc->mat, PetscObjectStateGet, rotates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemSolve(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGComponentsSolve(((PC_HJMG *)pc->data)->system->components, ksp, b, x, its, zero, it));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
