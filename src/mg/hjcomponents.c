@@ -12,7 +12,7 @@
 #define HJ_MG_COMPONENT_ALIGN 64
 
 /* So many components share one PC at most, which keeps the graphs of two kinds of cycles of each */
-#define HJ_MG_SHARED (HJ_MG_GRAPHS / 2)
+#define HJ_MG_SHARED (HJ_MG_GRAPHS_MOST / 2)
 
 /* A matrix with one unknown a point, its PC, and how many components have it */
 typedef struct {
@@ -153,6 +153,7 @@ static PetscErrorCode HJMGScalarCreatePC(PC pc, DM da, HJMGScalar *scalar)
   PetscCall(PCSetOptionsPrefix(scalar->pc, prefix));
   PetscCall(PCSetType(scalar->pc, PCHJMG));
   PetscCall(PetscMemcpy(scalar->pc->data, pc->data, offsetof(PC_HJMG, changed)));
+  ((PC_HJMG *)scalar->pc->data)->ngraphs = PetscMax(2 * scalar->n, HJ_MG_GRAPHS);
   PetscCall(PCSetDM(scalar->pc, da));
   PetscCall(PCSetErrorIfFailure(scalar->pc, pc->erroriffailure));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,14 +232,17 @@ PetscErrorCode HJMGComponentsSetUp(HJMGComponents s, PCFailedReason *reason)
 static PetscErrorCode HJMGComponentsMove(HJMGComponents s, PetscBool out, Vec v, Vec components[])
 {
   PetscScalar *values = s->values + (components == s->x ? s->dof * s->apart : 0);
-  HJVecArray   a;
+  HJVecArray   a, one;
 
   PetscFunctionBegin;
+  for (PetscInt c = 0; c < s->dof; c++) { /* PETSc then knows where their values are */
+    PetscCall(HJVecOpen(s->ops->backend, NULL, out ? HJ_READ : HJ_WRITE, components[c], NULL, &one));
+    PetscCall(HJVecClose(&one));
+  }
   PetscCall(HJVecOpen(s->ops->backend, NULL, out ? HJ_WRITE : HJ_READ, v, &s->stage, &a));
   if (out) PetscCall(s->ops->join_all(s->dof, s->npoints, s->apart, values, a.used));
   else PetscCall(s->ops->spread_all(s->dof, s->npoints, a.used, s->apart, values));
   PetscCall(HJVecClose(&a));
-  for (PetscInt c = 0; c < s->dof && !out; c++) PetscCall(PetscObjectStateIncrease((PetscObject)components[c]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -401,7 +405,7 @@ PetscErrorCode HJMGComponentsDestroy(HJMGComponents *components)
     PetscCall(VecDestroy(&s->residual[c]));
   }
   if (s->values) PetscCall(s->ops->free(&s->values));
-  if (s->stage) PetscCall(s->ops->free(&s->stage));
+  if (s->stage) PetscCall(s->ops->backend->free(NULL, &s->stage));
   PetscCall(PetscFree6(s->which, s->scalar, s->b, s->x, s->y, s->residual));
   PetscCall(DMDestroy(&s->da));
   PetscCall(PetscFree(*components));

@@ -245,6 +245,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->max_levels       = PETSC_DECIDE;
   mg->rank_points      = PETSC_DECIDE;
   mg->graph            = PETSC_TRUE;
+  mg->ngraphs          = HJ_MG_GRAPHS;
   mg->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
   mg->launch_single    = HJMGSingleLaunch;
   mg->run              = HJMGRun;

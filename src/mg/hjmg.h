@@ -202,7 +202,8 @@ typedef enum {
 } HJMGOperators;
 
 /* A cycle of some kind on three arrays. Its graph is recorded when the arrays come a second time */
-#define HJ_MG_GRAPHS 16
+#define HJ_MG_GRAPHS      4
+#define HJ_MG_GRAPHS_MOST 16
 typedef struct {
   HJMGKind           kind;
   const PetscScalar *b, *x, *y; /* NULL: the entry is free */
@@ -275,7 +276,8 @@ typedef struct _n_HJMG {
   const char *not_single; /* why they are not */
   PetscBool   flexible;   /* the KSP that is being solved takes another preconditioner in each iteration */
   /* Graphs */
-  HJMGGraph   graphs[HJ_MG_GRAPHS];
+  HJMGGraph   graphs[HJ_MG_GRAPHS_MOST];
+  PetscInt    ngraphs;      /* so many of them may be there */
   PetscInt    clock;        /* counts their uses */
   Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
