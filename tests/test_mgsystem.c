@@ -357,7 +357,7 @@ int main(int argc, char **argv)
   if (gpu) PetscCall(TestGrayScott(MATAIJCUSPARSE));
   PetscCall(TestLaplacian("two that are coupled at points", 2, 40, DM_BOUNDARY_NONE, &coupled, PETSC_FALSE, "coarsened by 2 x 2", 10));
   PetscCall(TestLaplacian("a weak direction", 2, 65, DM_BOUNDARY_NONE, &weak, PETSC_FALSE, "coarsened by 2 x 1", 10));
-  PetscCall(TestLaplacian("four that are not coupled", 2, 33, DM_BOUNDARY_NONE, &alone, PETSC_FALSE, "33 x 33 points of 4 unknowns", 10));
+  PetscCall(TestLaplacian("four apart", 2, 33, DM_BOUNDARY_NONE, &alone, PETSC_FALSE, "4 components that are not coupled", 10));
   PetscCall(TestLaplacian("a null space", 2, 48, DM_BOUNDARY_PERIODIC, &coupled, PETSC_TRUE, "48 x 48 points", 12));
   PetscCall(TestLaplacian("a line", 1, 2000, DM_BOUNDARY_NONE, &coupled, PETSC_FALSE, "2000 points of 2 unknowns", 12));
   for (int i = 0; i < 8 && !gpu; i++) PetscCall(TestKnown(i % 2 ? MATHJSTENCIL : MATAIJ, i / 4 ? 1e-2 : 1e3, (PetscBool)(i / 2 % 2), 6));

@@ -103,6 +103,9 @@ typedef struct {
   /* One of dof components that follow one another at each of n points, to or from an array of its own */
   PetscErrorCode (*spread)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *v, PetscScalar *to);
   PetscErrorCode (*join)(PetscInt dof, PetscInt component, PetscCount n, const PetscScalar *from, PetscScalar *v);
+  /* All of them, to or from arrays that begin so many places one after another */
+  PetscErrorCode (*spread_all)(PetscInt dof, PetscCount n, const PetscScalar *v, PetscCount apart, PetscScalar *to);
+  PetscErrorCode (*join_all)(PetscInt dof, PetscCount n, PetscCount apart, const PetscScalar *from, PetscScalar *v);
   PetscErrorCode (*holds)(const HJCoefficients *, const HJGrid *, HJSlotHolds[]); /* arrays, not of a half: each slot's */
   /* Of a dictionary over n points: the row of the one in the middle, and how many outermost layers, 1 at least, hold all that have another
      one. NULL: the backend has no such thing */

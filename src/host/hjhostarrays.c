@@ -3,6 +3,7 @@
    Work on coefficient arrays in the memory of the host: the truth that the GPU's is compared with.
 */
 #include "hjhost.h"
+#include "hjhostsweep.h"
 #include <sys/mman.h>
 
 /* From so many bytes on an array is pages of the system */
@@ -328,6 +329,25 @@ static PetscErrorCode HJArraysJoin_Host(PetscInt dof, PetscInt component, PetscC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Points at a time, whose values the cache holds for all components */
+#define HJ_SPREAD_POINTS 1024
+
+static PetscErrorCode HJArraysSpreadAll_Host(PetscInt dof, PetscCount n, const PetscScalar *v, PetscCount apart, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < n; p += HJ_SPREAD_POINTS)
+    HJHostSystemSpread(dof, (PetscInt)PetscMin(n - p, HJ_SPREAD_POINTS), v + p * dof, to + p, apart);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysJoinAll_Host(PetscInt dof, PetscCount n, PetscCount apart, const PetscScalar *from, PetscScalar *v)
+{
+  PetscFunctionBegin;
+  for (PetscCount p = 0; p < n; p += HJ_SPREAD_POINTS)
+    HJHostSystemJoin(dof, (PetscInt)PetscMin(n - p, HJ_SPREAD_POINTS), from + p, apart, v + p * dof);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the array of a slot is one number where it leads inside the domain */
 static PetscBool HJSlotIsSame(const PetscScalar *a, const HJBox *owned, const HJBox *inside, PetscScalar number)
 {
@@ -398,6 +418,8 @@ const HJArrayOps HJArraysHost = {
   .alloc_zeros = HJArraysAllocZeros_Host,
   .spread      = HJArraysSpread_Host,
   .join        = HJArraysJoin_Host,
+  .spread_all  = HJArraysSpreadAll_Host,
+  .join_all    = HJArraysJoinAll_Host,
   .holds       = HJArraysHolds_Host,
   .known       = HJArraysKnown_Host,
 };

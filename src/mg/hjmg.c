@@ -89,6 +89,7 @@ static PetscErrorCode PCPreSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
 
   PetscFunctionBegin;
   mg->ksp = ksp;
+  if (mg->system) PetscCall(HJMGSystemPreSolve(mg->system, ksp, PETSC_FALSE));
   PetscCall(HJMGSingleSuits(mg, ksp, &mg->flexible));
   if (mg->flexible) PetscCall(HJMGSingleSetUpLater(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,6 +102,7 @@ static PetscErrorCode PCPostSolve_HJMG(PC pc, KSP ksp, Vec b, Vec x)
   PetscFunctionBegin;
   mg->ksp      = NULL;
   mg->flexible = PETSC_FALSE;
+  if (mg->system) PetscCall(HJMGSystemPreSolve(mg->system, ksp, PETSC_TRUE));
   if (ksp->normtype != KSP_NORM_NONE) PetscCall(HJOperatorCheckExchanges()); /* else what was started may not have ended */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +159,12 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    `MATHJSTENCIL` is kept. Any other matrix is an error: use `PCGAMG`. `-ksp_view` shows all grids, what was found of them, and their
    memory; `-info` says what was decided.
 
-   Where a point has several unknowns the matrix is a `MATHJSTENCIL`, AIJ or BAIJ. `PCMG` runs the cycle, on grids that are coarsened as
+   Where a point has several unknowns the matrix is a `MATHJSTENCIL`, AIJ or BAIJ. Where no component has an entry in another one's columns,
+   as the values say, each is preconditioned as one unknown a point, with all that follows: in cycles of its own, on vectors that are taken
+   apart once and put together once. It keeps a copy of its rows; components with the same coefficients have one, and one hierarchy. As the
+   solver all take turns, as the KSP tests the residual of all: in rotated cycles (below) where none has known layers or scaled rows.
+
+   Else `PCMG` runs the cycle, on grids that are coarsened as
    those of one unknown; a direction is as strong as in the component that is coupled least in it. Each component is interpolated
    bilinearly, coarse operators are `MatPtAP()`, smoothers `PCHJACOBI` with `k` of `-pc_hjmg_k` (4, and with convection no more than are
    safe), and the coarsest grid is factored, with a larger diagonal where it is singular but for rounding. Set-up tries two cycles, but
@@ -238,6 +245,7 @@ static PetscErrorCode PCCreate_HJMG(PC pc)
   mg->max_levels       = PETSC_DECIDE;
   mg->rank_points      = PETSC_DECIDE;
   mg->graph            = PETSC_TRUE;
+  mg->ngraphs          = HJ_MG_GRAPHS;
   mg->exchange_timeout = HJ_EXCHANGE_TIMEOUT;
   mg->launch_single    = HJMGSingleLaunch;
   mg->run              = HJMGRun;

@@ -7,7 +7,8 @@
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
    Matrices that want care: hjskew.c, hjflow.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
-   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c.
+   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c,
+   hjcomponents.c (that are not coupled).
 */
 #pragma once
 
@@ -201,7 +202,8 @@ typedef enum {
 } HJMGOperators;
 
 /* A cycle of some kind on three arrays. Its graph is recorded when the arrays come a second time */
-#define HJ_MG_GRAPHS 4
+#define HJ_MG_GRAPHS      4
+#define HJ_MG_GRAPHS_MOST 16
 typedef struct {
   HJMGKind           kind;
   const PetscScalar *b, *x, *y; /* NULL: the entry is free */
@@ -274,7 +276,8 @@ typedef struct _n_HJMG {
   const char *not_single; /* why they are not */
   PetscBool   flexible;   /* the KSP that is being solved takes another preconditioner in each iteration */
   /* Graphs */
-  HJMGGraph   graphs[HJ_MG_GRAPHS];
+  HJMGGraph   graphs[HJ_MG_GRAPHS_MOST];
+  PetscInt    ngraphs;      /* so many of them may be there */
   PetscInt    clock;        /* counts their uses */
   Vec         copy[2];      /* take the place of vectors that do not come again; made when first needed */
   const char *not_recorded; /* why cycles are not recorded; NULL: they are */
@@ -311,6 +314,8 @@ PETSC_INTERN PetscErrorCode HJMGFindSkew(const PC_HJMG *, HJMGLevel *);
 PETSC_INTERN PetscErrorCode HJMGFindSkewOfRows(const PC_HJMG *, HJMGLevel *);
 /* hjvoid.c. Collective. Whether the matrix was said to have the constants in its null space, by that name or by vectors */
 PETSC_INTERN PetscErrorCode HJMGToldConstants(PC, PetscBool *told);
+/* Collective. Whether a null space has a vector, which is overwritten */
+PETSC_INTERN PetscErrorCode HJMGNullSpaceHas(MatNullSpace, Vec, PetscBool *has);
 /* Collective. Whether a coarse grid is one point whose equation is rounding, as it is of a singular matrix of which nobody said so: the
    solution would be any number */
 PETSC_INTERN PetscErrorCode HJMGIsVoid(PC, const HJMGLevel *coarse, PetscBool *is);
@@ -365,6 +370,13 @@ PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
 PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
+/* Before a KSP solves with it, and after that */
+PETSC_INTERN PetscErrorCode HJMGSystemPreSolve(HJMGSystem, KSP, PetscBool post);
+/* Its cycles, as of KSPRICHARDSON without a norm, where components are alone, else *done is false */
+PETSC_INTERN PetscErrorCode HJMGSystemAdvance(PC, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool *done);
+/* Whether components are alone and have rotated cycles; then these, until the KSP's test of the residual stops them. Cycle 0 was tested */
+PETSC_INTERN PetscErrorCode HJMGSystemRotates(PC, PetscBool *rotates);
+PETSC_INTERN PetscErrorCode HJMGSystemSolve(PC, KSP, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it);
 PETSC_INTERN PC             HJMGOrderPC(HJMGOrder);
 /* What a PC does that has one of these */
 PETSC_INTERN PetscErrorCode PCApply_HJMGOrder(PC, Vec, Vec);
@@ -580,6 +592,9 @@ PETSC_INTERN PetscErrorCode HJMGRun(PC, HJMGKind, PetscBool transposed, Vec b, V
 /* hjmgnorm.c. Collective on the KSP. Its test of the residual whose squares were begun: b - A x, or b where x is NULL; work may be
    overwritten. pc: NULL on ranks that have none of it, which the first has */
 PETSC_INTERN PetscErrorCode HJMGTestResidual(PC pc, KSP, PetscInt it, Vec b, Vec x, Vec work);
+/* Collective on the PC. Waits for these squares. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be
+   overwritten */
+PETSC_INTERN PetscErrorCode HJMGNorm(PC, Vec b, Vec x, Vec work, PetscReal *norm);
 /* The norm of b - A x on the finest grid, or of b where x is NULL, from the sum of all its squares. Where that may have lost digits it is
    found once more, and work overwritten: VecNorm() sums up squares too */
 PETSC_INTERN PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec work, PetscReal *norm);

@@ -340,6 +340,25 @@ PetscErrorCode HJMGGetSystem(PC pc, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rotated cycles of components that are alone, after the test of what x holds */
+static PetscErrorCode HJMGSolveComponents(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  *it = 0;
+  if (!zero) {
+    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
+  }
+  PetscCall(VecNorm(zero ? b : mg->residual, NORM_2, &norm));
+  PetscCall(HJMGTest(mg->ksp, 0, norm));
+  if (!mg->ksp->reason && its) PetscCall(HJMGSystemSolve(pc, mg->ksp, b, x, its, zero, it));
+  else if (zero) PetscCall(VecSet(x, 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where the norm type is NONE, or there is no KSP, all its cycles are done without a norm. What is handed over to fewer ranks as a whole is
    not shown in between: cycles are not rotated then */
 PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w, PetscInt its, PetscBool zero, PetscInt *outits,
@@ -349,7 +368,7 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   const PetscBool tested    = (PetscBool)(mg->ksp && mg->ksp->normtype != KSP_NORM_NONE);
   const PetscBool residual  = (PetscBool)(tested && mg->ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   const PetscBool elsewhere = (PetscBool)(mg->order || mg->system); /* are the levels */
-  PetscBool       rotated, same, needs;
+  PetscBool       rotated, same, needs, done = PETSC_FALSE, apart = PETSC_FALSE;
   PetscInt        without;
 
   PetscFunctionBegin;
@@ -363,17 +382,20 @@ PetscErrorCode HJMGRichardson(PC pc, const HJIterates *how, Vec b, Vec x, Vec w,
   without = (mg->nlevels == 1) + (how->shown != PETSC_FALSE) + (mg->inside != NULL); /* no two of these have a rotated loop */
   rotated = (PetscBool)(residual && same && HJMGCountLevels(mg) > 1 && !mg->scale && without < 2);
   same    = (PetscBool)(same && !HJMGIsSingle(mg)); /* those in single precision start from zero */
-  needs   = (PetscBool)(tested ? !rotated : !same);
+  if (mg->system && !tested) PetscCall(HJMGSystemAdvance(pc, b, x, its, zero, &done));
+  if (mg->system && residual && !how->shown && !how->removed) PetscCall(HJMGSystemRotates(pc, &apart));
+  needs = (PetscBool)(tested ? !rotated && !apart : !same && !done);
   if (needs && !mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
   if (needs && !mg->correction) PetscCall(VecDuplicate(x, &mg->correction));
   if (!tested) {
-    if (zero && !its) PetscCall(VecSet(x, 0.0));
-    PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
+    if (zero && !its && !done) PetscCall(VecSet(x, 0.0));
+    if (!done) PetscCall(HJMGAdvance(pc, same, b, x, its, zero));
     *outits = its;
     *reason = PCRICHARDSON_CONVERGED_ITS;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (rotated) {
+  if (apart) PetscCall(HJMGSolveComponents(pc, b, x, its, zero, outits));
+  else if (rotated) {
     if (mg->inside) PetscCall(HJMGSolveInside(pc, b, x, its, zero, outits));
     else PetscCall(HJMGSolveRotated(pc, mg->ksp, how, b, x, its, zero, NULL, outits));
   } else {

@@ -23,7 +23,7 @@ static PetscErrorCode HJMGForget(PC_HJMG *mg, HJMGGraph *g)
 PetscErrorCode HJMGDestroyGraphs(PC_HJMG *mg)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < HJ_MG_GRAPHS; i++) PetscCall(HJMGForget(mg, &mg->graphs[i]));
+  for (int i = 0; i < HJ_MG_GRAPHS_MOST; i++) PetscCall(HJMGForget(mg, &mg->graphs[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +165,7 @@ static PetscErrorCode HJMGFindGraph(PC_HJMG *mg, HJMGKind kind, const PetscScala
   PetscFunctionBegin;
   *seen  = PETSC_FALSE;
   *found = NULL;
-  for (HJMGGraph *g = mg->graphs; g < mg->graphs + HJ_MG_GRAPHS && !*found; g++) {
+  for (HJMGGraph *g = mg->graphs; g < mg->graphs + mg->ngraphs && !*found; g++) {
     if (g->x && g->kind == kind && g->b == a[0] && g->x == a[1] && g->y == a[2]) *found = g;
     if (g->used < oldest->used) oldest = g;
   }

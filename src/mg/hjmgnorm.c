@@ -48,8 +48,7 @@ PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec wor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits for the sum that was begun. The norm is that of all ranks' values, of b - A x, or where x is NULL of b. work may be overwritten */
-static PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
+PetscErrorCode HJMGNorm(PC pc, Vec b, Vec x, Vec work, PetscReal *norm)
 {
   PC_HJMG    *mg = (PC_HJMG *)pc->data;
   PetscScalar squares;

@@ -207,7 +207,7 @@ HJ_WORD_METHODS(PCHJMG, Transfer, HJMG, transfer, PC_HJMG_TRANSFER_OPERATOR, HJM
    Where coefficients come from the matrix, rows that are a diagonal alone give and get no correction, and keep their diagonal on coarser
    grids.
 
-   Of several unknowns a point it is bilinear, and `PC_HJMG_TRANSFER_OPERATOR` is an error.
+   Of several unknowns a point that are coupled it is bilinear, and `PC_HJMG_TRANSFER_OPERATOR` is an error.
 
 .seealso: `PCHJMG`, `PCHJMGGetTransfer()`, `PCHJMGTransfer`
 @*/
@@ -575,10 +575,10 @@ HJ_WORD_METHODS(PCHJMG, Precision, HJMG, precision, PC_HJMG_PRECISION_DOUBLE, HJ
    that rounds is not: they would stop at a residual that is not there, and have cycles in double, as `PCApplyTranspose()` and whoever calls
    `PCApply()` without a `KSP` have.
 
-   Cycles are double too with several unknowns a point, with lines (`PCHJMGSetSmoother()`), on the levels on fewer ranks, where a number is
-   out of the range of single ones, and where the entries of the diagonal of a grid differ by more than 1e7; on GPUs also between ranks, in
-   periodic directions, and where the finest matrix has not 5 points in 2D or 7 in 3D. A solver whose residual does not fall in three cycles
-   goes on in double. `-ksp_view` and `-info` say so.
+   Cycles are double too with several unknowns a point that are coupled, with lines (`PCHJMGSetSmoother()`), on the levels on fewer ranks,
+   where a number is out of the range of single ones, and where the entries of the diagonal of a grid differ by more than 1e7; on GPUs also
+   between ranks, in periodic directions, and where the finest matrix has not 5 points in 2D or 7 in 3D. A solver whose residual does not
+   fall in three cycles goes on in double. `-ksp_view` and `-info` say so.
 
    `PC_HJMG_PRECISION_AUTO` is double but for `KSPCG` and `KSPHJCG` on a GPU, in 3D, with coefficients that vary and 4 million points or
    more, where rounding adds less than 0.003 of a residual to the next one: iterations are those of double then.

@@ -2,9 +2,11 @@
 /*
    Matrices with several unknowns a point: the grids and interpolations are those of one unknown a point, the same for every component, the
    levels stencil matrices, products those of MATHJSTENCIL and MATHJTRANSFER, the cycle PETSc's (PCMG), the smoothers PCHJACOBI's cycles.
-   Where the matrix lies on a GPU, so do the levels. Decides how far a grid is coarsened, where its levels are, and what is refused.
+   Where the matrix lies on a GPU, so do the levels. Where no component is coupled to another none of this is made, and hjcomponents.c has
+   what solves them. Decides how far a grid is coarsened, where its levels are, and what is refused.
 */
 #include "hjmgsystem.h"
+#include "hjmgcomponents.h"
 
 /* Grids of so many unknowns or fewer are solved by a factorisation, by the number of directions that have more than one point */
 static const PetscInt HJMGSystemSmall[4] = {1000, 1000, 2000, 800};
@@ -24,7 +26,8 @@ typedef struct {
 } HJMGSystemLevel;
 
 struct _n_HJMGSystem {
-  PC              pc; /* PCMG */
+  HJMGComponents  components; /* not NULL: they have the levels, and there is no PCMG */
+  PC              pc;         /* PCMG */
   PetscInt        nlevels;
   HJMGSystemLevel level[HJ_MG_MAX_LEVELS];
   PetscBool       device;    /* the cycle is done on a GPU, */
@@ -39,7 +42,43 @@ struct _n_HJMGSystem {
 
 PetscInt HJMGSystemLevels(HJMGSystem s)
 {
-  return s->nlevels;
+  return s->components ? HJMGComponentsLevels(s->components) : s->nlevels;
+}
+
+PetscErrorCode HJMGSystemPreSolve(HJMGSystem s, KSP ksp, PetscBool post)
+{
+  PetscFunctionBegin;
+  if (s->components) PetscCall(HJMGComponentsPreSolve(s->components, ksp, post));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemAdvance(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscBool *done)
+{
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!s->components) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMatrixStateIsCurrent(&s->read, pc->mat, PetscObjectStateGet, done));
+  if (*done) PetscCall(HJMGComponentsAdvance(s->components, b, x, its, zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemRotates(PC pc, PetscBool *rotates)
+{
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
+  PetscFunctionBegin;
+  *rotates = (PetscBool)(s->components && HJMGComponentsRotate(s->components));
+  if (*rotates) PetscCall(HJMatrixStateIsCurrent(&s->read, pc->mat, PetscObjectStateGet, rotates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemSolve(PC pc, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGComponentsSolve(((PC_HJMG *)pc->data)->system->components, ksp, b, x, its, zero, it));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
@@ -47,15 +86,19 @@ PetscErrorCode PCApply_HJMGSystem(PC pc, Vec b, Vec x)
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
 
   PetscFunctionBegin;
-  if (s->cycle && !s->pc->failedreason) PetscCall(HJMGSystemCycleApply(s->cycle, b, x));
+  if (s->components) PetscCall(HJMGComponentsApply(s->components, PETSC_FALSE, b, x));
+  else if (s->cycle && !s->pc->failedreason) PetscCall(HJMGSystemCycleApply(s->cycle, b, x));
   else PetscCall(PCApply(s->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCApplyTranspose_HJMGSystem(PC pc, Vec b, Vec x)
 {
+  HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+
   PetscFunctionBegin;
-  PetscCall(PCApplyTranspose(((PC_HJMG *)pc->data)->system->pc, b, x));
+  if (s->components) PetscCall(HJMGComponentsApply(s->components, PETSC_TRUE, b, x));
+  else PetscCall(PCApplyTranspose(s->pc, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +131,11 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPushTab(viewer));
+  if (s->components) {
+    PetscCall(HJMGComponentsView(s->components, viewer));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
                                    s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", HJACOBI_VERSION_STRING));
   if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
@@ -164,7 +212,6 @@ static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   s->converted = (PetscBool)!stencil;
   PetscCall(HJMGSystemRead(pc, s));
-  PetscCall(HJMGSystemMeasure(pc, level));
   s->nlevels = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -348,29 +395,59 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
+/* The coarser grids of the finest, and PCMG */
+static PetscErrorCode HJMGSystemMakeLevels(PC pc, HJMGSystem s)
 {
-  PC_HJMG            *mg   = (PC_HJMG *)pc->data;
-  PetscBool           made = PETSC_TRUE, wants;
-  const HJBackendOps *ops;
-  const char         *why;
-  PetscInt            dof;
+  const PC_HJMG *mg   = (const PC_HJMG *)pc->data;
+  PetscBool      made = PETSC_TRUE, wants;
 
   PetscFunctionBegin;
   PetscCheck(mg->transfer != PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "-pc_hjmg_transfer operator is for one unknown a point; use bilinear or auto");
+             "-pc_hjmg_transfer operator is for one unknown a point, and for several of which none is coupled to another; use bilinear or "
+             "auto");
+  PetscCall(HJMGSystemMeasure(pc, &s->level[0]));
+  while (made) {
+    PetscCall(HJMGSystemWantsLevel(mg, s, &wants));
+    if (!wants) break;
+    PetscCall(HJMGSystemMakeLevel(pc, s, &made));
+  }
+  PetscCall(HJMGSystemMakeCycle(pc, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
+{
+  PC_HJMG            *mg = (PC_HJMG *)pc->data;
+  HJMGSystemLevel    *finest;
+  const HJBackendOps *ops;
+  const char         *why;
+  PetscInt            dof;
+  PetscBool           apart;
+
+  PetscFunctionBegin;
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(PetscNew(&mg->system));
   mg->system->alone  = alone;
   mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
-  while (made) {
-    PetscCall(HJMGSystemWantsLevel(mg, mg->system, &wants));
-    if (!wants) break;
-    PetscCall(HJMGSystemMakeLevel(pc, mg->system, &made));
-  }
-  PetscCall(HJMGSystemMakeCycle(pc, mg->system));
+  finest = &mg->system->level[0];
+  PetscCall(HJMGComponentsAreAlone(finest->A, &apart));
+  if (apart) {
+    PetscCall(HJMGComponentsCreate(pc, finest->da, finest->A, &mg->system->components));
+    PetscCall(MatDestroy(&finest->A)); /* they have copies */
+  } else PetscCall(HJMGSystemMakeLevels(pc, mg->system));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same as HJMGSystemRefresh(), of components that were not coupled before */
+static PetscErrorCode HJMGSystemRefreshComponents(PC pc, HJMGSystem s, PetscBool *kept)
+{
+  PetscFunctionBegin;
+  PetscCall(HJMGSystemRead(pc, s));
+  PetscCall(HJMGComponentsAreAlone(s->level[0].A, kept));
+  if (*kept) PetscCall(HJMGComponentsRefresh(pc, s->components, s->level[0].A, kept));
+  PetscCall(MatDestroy(&s->level[0].A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,6 +456,10 @@ static PetscErrorCode HJMGSystemRefresh(PC pc, HJMGSystem s, PetscBool *kept)
 {
   PetscFunctionBegin;
   *kept = PETSC_TRUE;
+  if (s->components) {
+    PetscCall(HJMGSystemRefreshComponents(pc, s, kept));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSystemRead(pc, s));
   for (HJMGSystemLevel *level = s->level; level < s->level + s->nlevels && *kept; level++) {
     const HJCoarsening old = level->coarsening;
@@ -406,6 +487,7 @@ PetscErrorCode HJMGSystemDestroy(PC pc)
 
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGComponentsDestroy(&s->components));
   PetscCall(HJMGSystemCycleDestroy(&s->cycle));
   PetscCall(PCDestroy(&s->pc));
   for (HJMGSystemLevel *level = s->level; level < s->level + HJ_MG_MAX_LEVELS; level++) {
@@ -533,14 +615,19 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   if (mg->system && !mg->system->alone && mg->changed == HJ_MG_CHANGED_NOTHING && HJMatrixStateIsSame(&now, &mg->system->read))
     PetscCall(HJMGSystemRefresh(pc, mg->system, &kept));
   if (!kept) PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_FALSE));
+  mg->system->read = now;
+  mg->changed      = HJ_MG_CHANGED_NOTHING;
+  if (mg->system->components) {
+    PetscCall(HJMGComponentsSetUp(mg->system->components, &pc->failedreason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
   PetscCall(HJMGSystemIsUnsafe(pc, mg->system, &unsafe));
   if (unsafe) {
     PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_TRUE));
     PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
+    mg->system->read = now;
   }
-  mg->system->read = now;
-  mg->changed      = HJ_MG_CHANGED_NOTHING;
   pc->failedreason = mg->system->pc->failedreason;
   PetscCall(HJMGSystemSetCycle(pc, mg->system));
   PetscFunctionReturn(PETSC_SUCCESS);

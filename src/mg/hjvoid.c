@@ -22,11 +22,22 @@ static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
 /* Constants that vectors of the null space leave of themselves, as a share, and that count as none */
 #define HJ_MG_CONSTANTS_LEFT 1e-10
 
+PetscErrorCode HJMGNullSpaceHas(MatNullSpace null, Vec v, PetscBool *has)
+{
+  PetscReal norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(v, NORM_2, &norm[0]));
+  PetscCall(MatNullSpaceRemove(null, v));
+  PetscCall(VecNorm(v, NORM_2, &norm[1]));
+  *has = (PetscBool)(norm[1] <= HJ_MG_CONSTANTS_LEFT * norm[0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMGToldConstants(PC pc, PetscBool *told)
 {
   MatNullSpace null;
   PetscInt     nvecs = 0;
-  PetscReal    norm[2];
   Vec          ones;
 
   PetscFunctionBegin;
@@ -36,11 +47,8 @@ PetscErrorCode HJMGToldConstants(PC pc, PetscBool *told)
   if (*told || !nvecs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(pc->pmat, &ones, NULL));
   PetscCall(VecSet(ones, 1.0));
-  PetscCall(VecNorm(ones, NORM_2, &norm[0]));
-  PetscCall(MatNullSpaceRemove(null, ones));
-  PetscCall(VecNorm(ones, NORM_2, &norm[1]));
+  PetscCall(HJMGNullSpaceHas(null, ones, told));
   PetscCall(VecDestroy(&ones));
-  *told = (PetscBool)(norm[1] <= HJ_MG_CONSTANTS_LEFT * norm[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -43,6 +43,9 @@ PETSC_INTERN PetscErrorCode KSPHJInitializePackage(void);
 /* Collective. An AIJ matrix, or, of several unknowns a point, a BAIJ matrix whose rows are the points of da as a stencil matrix, a new one
    where *B is NULL, else with new values; src/mat makes it. *B is NULL afterwards, and why says so, where it is no stencil */
 PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len);
+/* Collective. What the rows of a component of a stencil matrix have of that component, as a stencil matrix on da, the same grid with one
+   unknown a point: a new one where *B is NULL, else with new values; src/mat makes it */
+PETSC_INTERN PetscErrorCode HJMatCreateComponent(Mat A, PetscInt component, DM da, Mat *B);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);

@@ -31,6 +31,13 @@ PetscBool HJPairsHave(const HJCoefficients *a, PetscInt row, PetscInt column)
   return PETSC_FALSE;
 }
 
+PetscBool HJPairsAreAlone(const HJCoefficients *a)
+{
+  for (PetscInt s = 0; s < a->nslots; s++)
+    if (HJSlotRow(a, s) != HJSlotColumn(a, s)) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 PetscErrorCode HJPairsGet(HJPairs *pairs, const HJGrid *grid, PetscInt row, PetscInt column)
 {
   const HJCoefficients *a = pairs->a;

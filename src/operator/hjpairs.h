@@ -17,6 +17,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJPairsOpen(const HJArrayOps *, const HJCoefficients *, HJPairs *);
 /* Whether any entry of a row's component leads to one of a column's, the same on all ranks */
 PETSC_INTERN PetscBool HJPairsHave(const HJCoefficients *, PetscInt row, PetscInt column);
+/* Whether no entry leads from one component to another: then these are matrices of their own. The same on all ranks */
+PETSC_INTERN PetscBool HJPairsAreAlone(const HJCoefficients *);
 /* pairs->one from now on, on the points of a grid */
 PETSC_INTERN PetscErrorCode HJPairsGet(HJPairs *, const HJGrid *, PetscInt row, PetscInt column);
 PETSC_INTERN PetscErrorCode HJPairsClose(HJPairs *);

@@ -226,6 +226,23 @@ static __global__ void HJJoin_Kernel(long long n, int dof, int component, const 
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) v[i * dof + component] = from[i];
 }
 
+/* All components of HJ_ARRAYS_THREADS points at a time, number by number as they lie in the vector: both sides are read and written in
+   pieces of whole sectors */
+template <bool JOIN> static __global__ void HJComponents_Kernel(long long n, int dof, long long apart, double *apart_values, double *v)
+{
+  for (long long p = (long long)blockIdx.x * HJ_ARRAYS_THREADS; p < n; p += (long long)gridDim.x * HJ_ARRAYS_THREADS) {
+    const int m = (int)min(n - p, (long long)HJ_ARRAYS_THREADS) * dof;
+
+    for (int e = threadIdx.x; e < m; e += HJ_ARRAYS_THREADS) {
+      const int point = e / dof;
+      double   *one   = apart_values + (e - point * dof) * apart + p + point;
+
+      if (JOIN) v[p * dof + e] = *one;
+      else *one = v[p * dof + e];
+    }
+  }
+}
+
 /* Arrays of all slots, one after another, over n points in each direction */
 typedef struct {
   const double *value;
@@ -559,6 +576,20 @@ static PetscErrorCode HJArraysJoin_CUDA(PetscInt dof, PetscInt component, PetscC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysSpreadAll_CUDA(PetscInt dof, PetscCount n, const PetscScalar *v, PetscCount apart, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJComponents_Kernel<false>, n, n, (int)dof, apart, to, (PetscScalar *)v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysJoinAll_CUDA(PetscInt dof, PetscCount n, PetscCount apart, const PetscScalar *from, PetscScalar *v)
+{
+  PetscFunctionBegin;
+  HJArraysLaunch(HJComponents_Kernel<true>, n, n, (int)dof, apart, (PetscScalar *)from, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Waits for the device */
 static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *grid, HJSlotHolds holds[])
 {
@@ -617,11 +648,12 @@ static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,       HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,    HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,    HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
-                                 HJArraysScatter_CUDA, HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,     HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA,  HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
-                                 HJArraysHolds_CUDA,   HJArraysLayers_CUDA,     HJArraysKnown_CUDA,    HJArraysMixAt_CUDA};
+const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,         HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
+                                 HJArraysZero_CUDA,      HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
+                                 HJArraysSlot_CUDA,      HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
+                                 HJArraysScatter_CUDA,   HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
+                                 HJArraysPut_CUDA,       HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
+                                 HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
+                                 HJArraysSpreadAll_CUDA, HJArraysJoinAll_CUDA,    HJArraysHolds_CUDA,    HJArraysLayers_CUDA,
+                                 HJArraysKnown_CUDA,     HJArraysMixAt_CUDA};
 #endif

@@ -4,9 +4,9 @@
 
    base/: hjlayout.c knows which column is which offset, hjstorage.c which storage is taken, hjmemory.c whether the matrix lies on the
    host or the GPU and which copy is valid, hjcomponent.c has components of vectors. fill/: hjassembly.c has values, assembly and other
-   ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and one row, hjinside.c a part of the grid. ops/ is what the matrix does itself:
-   hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do: hjcsr.c submatrices, colouring, other
-   products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
+   ranks' rows, hjcoo.c COO, hjsetvalues.c arrays and one row, hjinside.c a part of the grid, hjonecomponent.c one component. ops/ is what
+   the matrix does itself: hjops.c products and sums, hjzero.c zeroed rows, hjsor.c SOR. aij/ is what it has AIJ do: hjcsr.c submatrices,
+   colouring, other products, hjfactor.c factors, hjinverse.c their inverse on a GPU, hjconvert.c conversion.
    transfer/: hjmatinterpolation.c decides where DMCreateInterpolation() makes a matrix without entries, hjmattransfer.c is that matrix,
    hjtransferrows.c has its rows, hjmatgalerkin.c P^T A P as a MatProduct.
 */
