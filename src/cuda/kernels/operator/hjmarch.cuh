@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Products of a star's coefficients with a vector that is made on the way, but for its ghosts, for kernels that do more with them. A warp marches along the slowest direction through a column of tiles: a lane has a point in x, or ROWS of them beside each other in
-   3D, in PLANES planes at once. The first and the last lane only help. Decides how a grid is cut into such columns.
+   Products of a star's coefficients with a vector that is made on the way, but for its ghosts, for kernels that do more with them. A warp
+   marches along the slowest direction through a column of tiles: a lane has a point in x, or ROWS of them beside each other in 3D, in
+   PLANES planes at once. The first and the last lane only help. Decides how a grid is cut into such columns.
 */
 #pragma once
 
@@ -83,7 +84,7 @@ __device__ __forceinline__ void HJMarchLoad(const HJMarch &p, const BODY &body, 
   }
 }
 
-/* The points of a column: its first one in x, that of this lane, and in y; planes */
+/* A column: the point of this lane in x, the first row in y, planes */
 typedef struct {
   int i, m0, s0, s1;
 } HJMarchTile;
@@ -144,8 +145,8 @@ __device__ __forceinline__ void HJMarchColumn(const HJMarch &p, HJMarchTile t, B
   }
 }
 
-/* BODY: Load(at) is the vector at a point; Ahead(at) what else is read of a point, and Use(at, vector, product, ahead) takes it all. Columns
-   that touch no end have no ghosts */
+/* BODY: Load(at) is the vector at a point; Ahead(at) what else is read of a point, and Use(at, vector, product, ahead) takes it all. A
+   column that touches no end has no ghosts */
 template <int DIM, int READ, bool GHOSTS, class BODY> __device__ __forceinline__ void HJMarchRun(const HJMarch &p, BODY &body)
 {
   constexpr int ROWS = DIM > 2 ? HJ_MARCH_ROWS : 1;
