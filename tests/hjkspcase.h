@@ -247,6 +247,7 @@ static inline PETSC_UNUSED PetscErrorCode SolveInside(const char *before, KSPTyp
 
   PetscFunctionBegin;
   PetscCall(MakeSystem(&c, &sys));
+  PetscCall(DMSetMatType(sys.da, MATHJSTENCIL)); /* with AIJCUSPARSE on several ranks PETSc has no product of the interpolation */
   PetscCall(ProblemKSP(sys.da, sys.A, KSPFGMRES, c.pc, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, c.max_it));
   PetscCall(PetscSNPrintf(options, sizeof(options), "%s%s", before, type));
