@@ -444,8 +444,8 @@ static PetscErrorCode HJMGFindExactLimit(const HJMGLevel *level, const HJCoeffic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1 / s where it makes the matrix symmetric but for rounding, entries of all rows are pairs on this rank, and diagonals are not too far apart:
-   what most rows are that a volume divides. Else exact is false */
+/* 1 / s where it makes the matrix symmetric but for rounding, entries of all rows are pairs on this rank, and diagonals are not too far
+   apart: what most rows are that a volume divides. Else exact is false */
 static PetscErrorCode HJMGFindExactScale(const HJMGLevel *level, Vec *scale, PetscBool *exact)
 {
   const HJGrid         *grid = &level->op->grid;
