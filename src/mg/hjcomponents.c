@@ -31,8 +31,8 @@ struct _n_HJMGComponents {
   PetscCount        npoints, apart;
   PetscScalar      *values, *stage; /* b and x of all components; of vectors elsewhere */
   Vec              *b, *x;          /* [dof] */
-  /* Rotated cycles, made when they are first asked for: the vector that x takes turns with, and, of a PC that is shared, the residual on the
-     next grid that a component's next cycle begins with */
+  /* Rotated cycles, made when they are first asked for: the vector that x takes turns with, and, of a PC that is shared, the residual on
+     the next grid that a component's next cycle begins with */
   Vec *y, *residual; /* [dof] */
 };
 
