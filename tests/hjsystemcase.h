@@ -9,7 +9,8 @@
 typedef enum {
   SYSTEM_ROW,        /* the same blocks at all points */
   SYSTEM_DICTIONARY, /* three materials */
-  SYSTEM_ARRAYS      /* every entry another number */
+  SYSTEM_ARRAYS,     /* every entry another number */
+  SYSTEM_LAYERS      /* the same blocks but in the outermost layer, where each side and edge has its own */
 } SystemKind;
 
 typedef enum {
@@ -63,6 +64,12 @@ static inline PETSC_UNUSED PetscScalar SystemEntry(const System *s, const PetscI
 
   if (c != d && (s->coupling == SYSTEM_ALONE || (s->coupling == SYSTEM_POINT && o != 13) || (s->coupling == SYSTEM_HALF && c == 0)))
     return 0.0;
+  if (s->kind == SYSTEM_LAYERS) {
+    PetscInt side = 0;
+
+    for (PetscInt d = 0; d < s->dim; d++) side = 3 * side + (at[d] == 0) + 2 * (at[d] == s->n[d] - 1);
+    return dominant + SystemRandom(side, 0, 0, which);
+  }
   if (s->kind == SYSTEM_ROW) return dominant + SystemRandom(0, 0, 0, which);
   if (s->kind == SYSTEM_DICTIONARY) return dominant + SystemRandom((at[0] / 3 + at[1] / 2 + at[2]) % 3, 0, 0, which);
   return dominant + SystemRandom(at[0], at[1], at[2], which);
@@ -143,7 +150,8 @@ static inline PETSC_UNUSED PetscErrorCode SystemRandomCase(PetscInt which, Syste
 
 static inline PETSC_UNUSED PetscErrorCode SystemName(const System *s, char name[], size_t len)
 {
-  const char *const boundary[] = {"none", "ghosted", "mirror", "periodic", "twist"}, *const kind[] = {"one row", "dictionary", "arrays"},
+  const char *const        boundary[] = {"none", "ghosted", "mirror", "periodic", "twist"},
+                    *const kind[]     = {"one row", "dictionary", "arrays", "layers"},
                     *const coupling[] = {"full", "coupled at points", "decoupled", "first alone"};
 
   PetscFunctionBegin;

@@ -320,6 +320,53 @@ static PetscErrorCode TestLife(KSPType type, KSPNormType norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values, of which a preconditioner that is used again knows nothing: the answer is that of the new system. its: cycles without a test,
+   0: until its residual is small */
+static PetscErrorCode TestReuse(PetscInt its)
+{
+  const Part         part[3] = {{{1, 1, 1}, 0.3, 0, PETSC_FALSE}, {{1, 1, 1}, 0, 0, PETSC_FALSE}, {{1, 1, 1}, 0, 0, PETSC_FALSE}};
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x, r;
+  PetscReal          norm[2];
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(SystemGrid(2, 40, 3, DM_BOUNDARY_NONE, PETSC_FALSE, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(Diffusion(da, part, 3, 1.0, A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(ProblemSetDM(ksp, da));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, its ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, its ? its : 60));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+  PetscCall(Diffusion(da, part, 3, 1.3, A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(SystemVector(da, 3, -1, 1, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
+  PetscCall(VecNorm(r, NORM_2, &norm[1]));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[1] <= 1.1e-8 * norm[0]), "new values, %s: the old ones' cycles solve these (%g)",
+                     its ? "cycles without a test" : "cycles with a test", (double)(norm[1] / norm[0])));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Part plain = {{1, 1, 1}, 0, 0, PETSC_FALSE}, weak = {{1, 0.01, 1}, 0, 0, PETSC_FALSE}, smooth = {{1, 1, 1}, 0.5, 0, PETSC_FALSE},
@@ -350,6 +397,8 @@ int main(int argc, char **argv)
   PetscCall(TestLife(KSPCG, KSP_NORM_PRECONDITIONED));
   PetscCall(TestLife(KSPGMRES, KSP_NORM_PRECONDITIONED));
   PetscCall(TestLife(KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(TestReuse(0));
+  PetscCall(TestReuse(40));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

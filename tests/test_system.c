@@ -409,6 +409,22 @@ static PetscErrorCode TestPlanes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Most points have one row, the others lie at the ends */
+static PetscErrorCode TestLayers(void)
+{
+  const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC;
+  const System         all[] = {{2, {90, 31, 1}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {2, {40, 33, 1}, 3, {none, periodic, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_POINT},
+                                {2, {37, 35, 1}, 4, {periodic, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {35, 16, 15}, 3, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {20, 17, 16}, 2, {none, none, periodic}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {18, 16, 19}, 4, {none, periodic, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_FULL}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) PetscCall(TestCycles(&all[i], MATHJSTENCIL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   System s;
@@ -423,6 +439,7 @@ int main(int argc, char **argv)
     if (which % 4 == 1) PetscCall(TestBound(&s));
   }
   PetscCall(TestPlanes());
+  PetscCall(TestLayers());
   PetscCall(TestPointBlock());
   PetscCall(TestSingular(SYSTEM_ARRAYS));
   PetscCall(TestSingular(SYSTEM_ROW));
