@@ -390,7 +390,7 @@ static PetscErrorCode Live(int number, PetscBool says)
     const int at = Below(&l, MATRICES);
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &l.solver[i].ksp));
-    PetscCall(KSPSetTolerances(l.solver[i].ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 300));
+    PetscCall(KSPSetTolerances(l.solver[i].ksp, 1e-9, PETSC_DEFAULT, 1e12, 300));
     PetscCall(KSPGetPC(l.solver[i].ksp, &pc));
     PetscCall(PCSetType(pc, Below(&l, 3) ? PCHJMG : PCHJACOBI));
     PetscCall(SetOperators(&l, &l.solver[i], at, at));
