@@ -12,9 +12,10 @@ typedef enum {
   FLOW_NEWTON,  /* conductivities over some decades, and a skew part of up to strength of each coupling */
   FLOW_OPEN,    /* upwind, velocity (1, 1/2, 1/4), the diffusion is strength; the side of the box is 1 */
   FLOW_RECIRCULATING,
-  FLOW_ALONG,    /* velocity (1, 0, 0) */
-  FLOW_ROTATING, /* about the axis (1, 1, 1) through the middle */
-  FLOW_VISCOSITY /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
+  FLOW_ALONG,     /* velocity (1, 0, 0) */
+  FLOW_ROTATING,  /* about the axis (1, 1, 1) through the middle */
+  FLOW_VISCOSITY, /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
+  FLOW_CELLS      /* 8 by 8 cells that turn against one another */
 } FlowKind;
 
 typedef struct {
@@ -46,7 +47,11 @@ static inline PetscReal FlowInto(const Flow *f, const PetscInt at[3], PetscInt d
   const PetscReal h = 1.0 / (f->n[0] + 1), x = (at[0] + 1) * h, y = (at[1] + 1) * h;
   PetscReal       u = d == 0 ? 1.0 : f->kind == FLOW_ALONG ? 0.0 : d == 1 ? 0.5 : 0.25;
 
-  if (f->kind == FLOW_ROTATING) {
+  if (f->kind == FLOW_CELLS) {
+    const PetscReal a = 8 * PETSC_PI * x, b = 8 * PETSC_PI * y;
+
+    u = d == 0 ? PetscSinReal(a) * PetscCosReal(b) : d == 1 ? -PetscCosReal(a) * PetscSinReal(b) : 0.0;
+  } else if (f->kind == FLOW_ROTATING) {
     const PetscReal z = (at[2] + 1) * h;
 
     u = d == 0 ? z - y : d == 1 ? x - z : y - x;
@@ -119,7 +124,8 @@ static inline PETSC_UNUSED const char *FlowName(const Flow *f)
                                       "recirculating flow",
                                       "flow along an axis",
                                       "rotating flow",
-                                      "growing viscosity"};
+                                      "growing viscosity",
+                                      "cells"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

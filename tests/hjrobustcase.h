@@ -19,17 +19,30 @@ typedef enum {
   TURNING,   /* the strong direction turns from x to y, or to z, and back */
   CHECKERS,  /* blocks of 4 points whose conductances take turns */
   ISLANDS,   /* an ocean in which one point of 20 is land */
-  DIAGONAL   /* 2D, 9 points: the strong direction lies at 30 degrees to x */
+  DIAGONAL,  /* 2D, 9 points: the strong direction lies at 30 degrees to x */
+  DIAGONAL45,
+  SLANTING,  /* 2D, 9 points: the strong direction turns by half a turn from side to side */
+  PATCHES,   /* blocks of 16 points in which one direction, another one in the next, is strong */
+  BOUNDARY,  /* layers along one wall, the thinnest as much thinner than the thickest */
+  FRACTURES, /* planes of one point's thickness, in all directions */
+  FIELD,     /* logarithms of conductance have a correlation length of 4 points */
+  INCLINED,  /* layers of 5 points, of random conductance, that are inclined */
+  SPIRAL,    /* an ocean with a spiral wall of one point's thickness */
+  ESTUARY,   /* land with channels that get thinner, three points and one wide */
+  CHANNEL,   /* one channel of three points' width, to and fro */
+  ROBIN      /* values in a small weight at two walls, no flux through the others */
 } RobustKind;
 
 static const char *const robust_names[] =
-  {"chebyshev and tanh",     "growing",       "two layers", "ocean, sphere", "ocean, ridge", "globe",
-   "globe from the surface", "random points", "turning",    "checkers",      "islands",      "diagonal"};
+  {"chebyshev and tanh",     "growing",       "two layers", "ocean, sphere",   "ocean, ridge", "globe",
+   "globe from the surface", "random points", "turning",    "checkers",        "islands",      "diagonal",
+   "diagonal, 45 degrees",   "slanting",      "patches",    "boundary layers", "fractures",    "field",
+   "inclined layers",        "spiral",        "estuary",    "channel",         "mixed walls"};
 
 typedef struct {
   RobustKind kind;
   PetscInt   dim, n[3];
-  PetscReal  by;      /* GROWING: factor from cell to cell; POINTS, TURNING, CHECKERS, DIAGONAL: ratio of the largest to the smallest */
+  PetscReal  by;      /* GROWING: factor from cell to cell; ROBIN: the weight; others: ratio of the largest to the smallest */
   PetscBool  divided; /* rows are divided by the volume of their cell */
 } Robust;
 
@@ -52,6 +65,7 @@ static inline PetscReal RobustFace(const Robust *p, PetscInt d, PetscReal i)
 /* Width of a cell */
 static inline PetscReal RobustWidth(const Robust *p, PetscInt d, PetscInt i)
 {
+  if (p->kind == BOUNDARY) return d == p->dim - 1 ? PetscPowReal(p->by, (PetscReal)i / (p->n[d] - 1)) / p->by : 1.0 / p->n[d];
   if (p->kind == GROWING) return PetscPowReal(p->by, PetscAbsReal(i - 0.5 * (p->n[d] - 1)));
   return PetscAbsReal(RobustFace(p, d, i + 1) - RobustFace(p, d, i));
 }
@@ -64,12 +78,58 @@ static inline PetscReal RobustChance(PetscInt i, PetscInt j, PetscInt k)
   return x - PetscFloorReal(x);
 }
 
+/* Of a plane that lies across the grid; the distance in points */
+static inline PetscReal RobustPlane(const Robust *p, const PetscInt at[3], PetscInt number)
+{
+  PetscReal normal[3] = {0, 0, 0}, size = 0, place = 0;
+
+  for (int d = 0; d < p->dim; d++) {
+    normal[d] = RobustChance(number, d, 1) - 0.5;
+    size += normal[d] * normal[d];
+  }
+  for (int d = 0; d < p->dim; d++) place += normal[d] / PetscSqrtReal(size) * (at[d] - p->n[d] * (0.1 + 0.8 * RobustChance(number, d, 2)));
+  return PetscAbsReal(place);
+}
+
+/* Random numbers, interpolated between every fourth point */
+static inline PetscReal RobustField(const Robust *p, const PetscInt at[3])
+{
+  PetscReal sum = 0;
+
+  for (int corner = 0; corner < 1 << p->dim; corner++) {
+    PetscInt  c[3] = {0, 0, 0};
+    PetscReal w    = 1;
+
+    for (int d = 0; d < p->dim; d++) {
+      c[d] = at[d] / 4 + (corner >> d & 1);
+      w *= corner >> d & 1 ? at[d] % 4 / 4.0 : 1 - at[d] % 4 / 4.0;
+    }
+    sum += w * RobustChance(c[0], c[1], c[2]);
+  }
+  return sum;
+}
+
 static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
 {
   PetscReal x[3];
 
   for (int d = 0; d < 3; d++) x[d] = (at[d] + 0.5) / p->n[d] - 0.5;
   if (p->kind == SPHERE) return (PetscBool)(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] < 0.04);
+  if (p->kind == SPIRAL) {
+    const PetscReal radius = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]), turn = atan2(x[1], x[0]) / (2 * PETSC_PI), step = 16.0 / p->n[0];
+    const PetscReal place = radius / step - turn;
+
+    return (PetscBool)(radius > 0.02 && radius < 0.47 && (place - PetscFloorReal(place)) * 16 < 1.6);
+  }
+  if (p->kind == ESTUARY) {
+    for (PetscInt width = 6, period = 64; width > 0; width /= 2, period /= 2) {
+      const PetscInt across = period > 32 || period == 16 ? at[0] : at[1];
+
+      if (across % period >= period / 2 && across % period < period / 2 + width) return PETSC_FALSE;
+    }
+    return PETSC_TRUE;
+  }
+  if (p->kind == CHANNEL) return (PetscBool)(at[1] % 4 == 3 && (at[1] / 4 % 2 ? at[0] > 2 : at[0] < p->n[0] - 3));
   if (p->kind == ISLANDS) return (PetscBool)(RobustChance(at[0], at[1], at[2]) < 0.05);
   if (p->kind == RIDGE) return (PetscBool)(at[2] < p->n[2] - 2 && PetscAbsReal(x[0] - 0.1 * PetscSinReal(6 * x[1])) < 0.06);
   if (p->kind == GLOBE || p->kind == SURFACE) {
@@ -92,6 +152,17 @@ static inline PetscReal RobustConductance(const Robust *p, const PetscInt at[3],
     return PetscPowReal(p->by, RobustChance(at[0] / 2, at[1] / 2, at[2] / 2));
   case CHECKERS:
     return (at[0] / 4 + at[1] / 4 + at[2] / 4) % 2 ? p->by : 1.0;
+  case PATCHES:
+    return (at[0] / 16 + at[1] / 16 + at[2] / 16) % p->dim == d ? p->by : 1.0;
+  case FRACTURES:
+    for (PetscInt number = 0; number < 12; number++)
+      if (RobustPlane(p, at, number) < 0.7) return p->by;
+    return 1.0;
+  case FIELD:
+    return PetscPowReal(p->by, RobustField(p, at));
+  case INCLINED:
+    h = (at[p->dim - 1] + 0.3 * at[0] + (p->dim > 2 ? 0.2 * at[1] : 0.0)) / 5;
+    return PetscPowReal(p->by, RobustChance((PetscInt)h, 0, 0));
   case TURNING:
     for (int e = 0; e < p->dim; e++) h += (at[e] + 0.5) / p->n[e] * (e + 1);
     h = PetscCosReal(PETSC_PI * (h + (PetscReal)d / p->dim));
@@ -116,7 +187,8 @@ static inline PetscReal RobustHalf(const Robust *p, const PetscInt at[3], PetscI
 {
   PetscReal h[3];
 
-  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS) return 2.0 * RobustConductance(p, at, d);
+  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS || (p->kind >= PATCHES && p->kind != BOUNDARY))
+    return 2.0 * RobustConductance(p, at, d);
   RobustSizes(p, at, h);
   return 2.0 * h[0] * h[1] * h[2] / (h[d] * h[d]);
 }
@@ -138,31 +210,54 @@ static inline PetscBool RobustIsClosed(const Robust *p, PetscInt d, PetscInt sid
   case SPHERE:
   case RIDGE:
   case ISLANDS:
+  case SPIRAL:
+  case ESTUARY:
+  case CHANNEL:
     return (PetscBool)(!(d == p->dim - 1 && side > 0)); /* the surface is open */
   case GLOBE:
   case SURFACE:
     return PETSC_TRUE;
   case LAYERS:
+  case ROBIN:
     return (PetscBool)(d > 0);
   default:
     return PETSC_FALSE;
   }
 }
 
+/* The angle between the strong direction and x, in an element whose first corner this is */
+static inline PetscReal RobustAngle(const Robust *p, PetscInt i, PetscInt j)
+{
+  if (p->kind == SLANTING) return PETSC_PI * ((PetscReal)i / p->n[0] + 0.3 * j / p->n[1]);
+  return p->kind == DIAGONAL45 ? PETSC_PI / 4 : PETSC_PI / 6;
+}
+
 /* -div(Q diag(by, 1) Q^T grad u) by bilinear elements, times 6 */
 static inline PetscInt RobustDiagonalRow(const Robust *p, const PetscInt at[3], MatStencil col[27], PetscScalar v[27])
 {
-  const PetscReal c = PetscSqrtReal(0.75), s = 0.5, xx = p->by * c * c + s * s, yy = p->by * s * s + c * c, xy = (p->by - 1.0) * c * s;
-  PetscInt        n = 1;
+  PetscReal sum[9] = {0};
+  PetscInt  n      = 1;
 
+  for (int e = 0; e < 4; e++) {
+    const int       x = e % 2, y = e / 2; /* which corner of the element the point is */
+    const PetscReal angle = RobustAngle(p, at[0] - x, at[1] - y), c = PetscCosReal(angle), s = PetscSinReal(angle);
+    const PetscReal xx = p->by * c * c + s * s, yy = p->by * s * s + c * c, xy = (p->by - 1.0) * c * s;
+
+    for (int f = 0; f < 4; f++) {
+      const int dx = f % 2 - x, dy = f / 2 - y;
+
+      sum[3 * (dy + 1) + dx + 1] += (dx ? -1 : 1) * (dy ? 1 : 2) * xx + (dy ? -1 : 1) * (dx ? 1 : 2) * yy +
+                                    1.5 * xy * ((2 * x - 1) * (2 * (y + dy) - 1) + (2 * (x + dx) - 1) * (2 * y - 1));
+    }
+  }
   col[0] = (MatStencil){.i = at[0], .j = at[1]};
-  v[0]   = 8 * (xx + yy);
+  v[0]   = sum[4];
   for (int o = 0; o < 9; o++) {
-    const PetscInt x = o % 3 - 1, y = o / 3 - 1, i = at[0] + x, j = at[1] + y;
+    const PetscInt i = at[0] + o % 3 - 1, j = at[1] + o / 3 - 1;
 
     if (o == 4 || i < 0 || i >= p->n[0] || j < 0 || j >= p->n[1]) continue;
     col[n] = (MatStencil){.i = i, .j = j};
-    v[n++] = x && y ? -(xx + yy) - 3.0 * x * y * xy : x ? 2 * yy - 4 * xx : 2 * xx - 4 * yy;
+    v[n++] = sum[o];
   }
   return n;
 }
@@ -175,7 +270,7 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
   PetscReal       h[3];
 
   (void)salt;
-  if (p->kind == DIAGONAL) return RobustDiagonalRow(p, at, col, v);
+  if (p->kind >= DIAGONAL && p->kind <= SLANTING) return RobustDiagonalRow(p, at, col, v);
   col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
   v[0]   = land ? 1.0 : RobustStorage(p, at);
   for (PetscInt d = 0; d < p->dim; d++) {
@@ -184,7 +279,7 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
       PetscReal here = RobustHalf(p, at, d), there, a = 0.0;
 
       if (to[d] < 0 || to[d] >= p->n[d]) {
-        if (!land && !RobustIsClosed(p, d, side)) v[0] += here;
+        if (!land && !RobustIsClosed(p, d, side)) v[0] += p->kind == ROBIN ? p->by : here;
         continue;
       }
       there = RobustHalf(p, to, d);
@@ -203,7 +298,7 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
 
 static inline PETSC_UNUSED PetscErrorCode RobustCreate(const Robust *p, MatType type, DM *da, Mat *A)
 {
-  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, (PetscBool)(p->kind == DIAGONAL)};
+  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, (PetscBool)(p->kind >= DIAGONAL && p->kind <= SLANTING)};
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&grid, da));

@@ -47,14 +47,26 @@ static const struct {
   Robust   p;
   PetscInt long_n[3], its;
 } cases[] = {
-  {{CHEBYSHEV, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},     {{GROWING, 3, {16, 16, 32}, 1.3225, PETSC_FALSE}, {32, 32, 64}, 10},
-  {{GROWING, 3, {24, 24, 24}, 1.3225, PETSC_FALSE}, {47, 47, 47}, 10}, {{LAYERS, 3, {128, 8, 2}, 0, PETSC_FALSE}, {256, 16, 2}, 10},
-  {{SPHERE, 3, {32, 32, 32}, 0, PETSC_FALSE}, {64, 64, 64}, 8},        {{RIDGE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
-  {{SURFACE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},       {{GLOBE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
-  {{GLOBE, 3, {32, 32, 16}, 0, PETSC_TRUE}, {64, 64, 32}, 8},          {{CHEBYSHEV, 3, {32, 32, 16}, 0, PETSC_TRUE}, {64, 64, 32}, 8},
-  {{LAYERS, 3, {512, 32, 2}, 0, PETSC_FALSE}, {1024, 64, 2}, 7},       {{GLOBE, 3, {32, 32, 15}, 0, PETSC_FALSE}, {64, 64, 33}, 8},
-  {{TURNING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 8},   {{TURNING, 3, {32, 32, 32}, 1e3, PETSC_FALSE}, {65, 65, 65}, 8},
-  {{POINTS, 3, {33, 33, 33}, 1e6, PETSC_FALSE}, {65, 65, 65}, 25},     {{POINTS, 2, {129, 129, 1}, 1e6, PETSC_FALSE}, {257, 257, 1}, 25},
+  {{CHEBYSHEV, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
+  {{GROWING, 3, {16, 16, 32}, 1.3225, PETSC_FALSE}, {32, 32, 64}, 10},
+  {{GROWING, 3, {24, 24, 24}, 1.3225, PETSC_FALSE}, {47, 47, 47}, 10},
+  {{LAYERS, 3, {128, 8, 2}, 0, PETSC_FALSE}, {256, 16, 2}, 10},
+  {{SPHERE, 3, {32, 32, 32}, 0, PETSC_FALSE}, {64, 64, 64}, 8},
+  {{RIDGE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
+  {{SURFACE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
+  {{GLOBE, 3, {32, 32, 16}, 0, PETSC_FALSE}, {64, 64, 32}, 8},
+  {{GLOBE, 3, {32, 32, 16}, 0, PETSC_TRUE}, {64, 64, 32}, 8},
+  {{CHEBYSHEV, 3, {32, 32, 16}, 0, PETSC_TRUE}, {64, 64, 32}, 8},
+  {{LAYERS, 3, {512, 32, 2}, 0, PETSC_FALSE}, {1024, 64, 2}, 7},
+  {{GLOBE, 3, {32, 32, 15}, 0, PETSC_FALSE}, {64, 64, 33}, 8},
+  {{TURNING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 8},
+  {{TURNING, 3, {32, 32, 32}, 1e3, PETSC_FALSE}, {65, 65, 65}, 8},
+  {{POINTS, 3, {33, 33, 33}, 1e6, PETSC_FALSE}, {65, 65, 65}, 25},
+  {{POINTS, 2, {129, 129, 1}, 1e6, PETSC_FALSE}, {257, 257, 1}, 25},
+  {{DIAGONAL, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 10},
+  {{DIAGONAL45, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{DIAGONAL, 2, {129, 129, 1}, 1e2, PETSC_FALSE}, {257, 257, 1}, 8},
+  {{SLANTING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */

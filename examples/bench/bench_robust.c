@@ -78,6 +78,29 @@ static const Case cases[] = {
   {"even2d", 12, ROBUST(TURNING, 2, 257, 257, 1, 1.2)}, /* what the others of this storage are held beside on a GPU */
   {"even3d", 12, ROBUST(TURNING, 3, 65, 65, 65, 1.2)},
   {"newton", 12, FLOW(FLOW_NEWTON, 2, 257, 257, 1, 0.4)},
+  /* That nobody had named before they were tried */
+  {"diagonal1e2", 12, ROBUST(DIAGONAL, 2, 257, 257, 1, 1e2)},
+  {"45deg1e2", 12, ROBUST(DIAGONAL45, 2, 257, 257, 1, 1e2)},
+  {"45deg1e3", 12, ROBUST(DIAGONAL45, 2, 257, 257, 1, 1e3)},
+  {"slanting1e2", 12, ROBUST(SLANTING, 2, 257, 257, 1, 1e2)},
+  {"slanting1e3", 12, ROBUST(SLANTING, 2, 257, 257, 1, 1e3)},
+  {"patches2d", 12, ROBUST(PATCHES, 2, 257, 257, 1, 1e3)},
+  {"patches3d", 12, ROBUST(PATCHES, 3, 64, 64, 64, 1e3)},
+  {"boundary2d", 12, ROBUST(BOUNDARY, 2, 256, 256, 1, 1e4)},
+  {"boundary3d", 12, ROBUST(BOUNDARY, 3, 64, 64, 64, 1e4)},
+  {"fractures2d", 12, ROBUST(FRACTURES, 2, 257, 257, 1, 1e6)},
+  {"fractures3d", 12, ROBUST(FRACTURES, 3, 65, 65, 65, 1e6)},
+  {"field2d", 12, ROBUST(FIELD, 2, 257, 257, 1, 1e6)},
+  {"field3d", 12, ROBUST(FIELD, 3, 65, 65, 65, 1e6)},
+  {"inclined2d", 12, ROBUST(INCLINED, 2, 257, 257, 1, 1e6)},
+  {"inclined3d", 12, ROBUST(INCLINED, 3, 65, 65, 65, 1e6)},
+  {"spiral", 12, ROBUST(SPIRAL, 2, 256, 256, 1, 0)},
+  {"estuary", 12, ROBUST(ESTUARY, 2, 256, 256, 1, 0)},
+  {"channel", 12, ROBUST(CHANNEL, 2, 256, 256, 1, 0)},
+  {"robin2d", 12, ROBUST(ROBIN, 2, 256, 256, 1, 1e-4)},
+  {"robin3d", 12, ROBUST(ROBIN, 3, 64, 64, 64, 1e-4)},
+  {"cells1e-3", 40, FLOW(FLOW_CELLS, 2, 255, 255, 1, 1e-3)},
+  {"cells1e-6", 40, FLOW(FLOW_CELLS, 2, 255, 255, 1, 1e-6)},
 };
 
 #define NCASES (PetscInt)(PETSC_STATIC_ARRAY_LENGTH(cases))

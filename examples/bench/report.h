@@ -100,7 +100,7 @@ static inline PetscErrorCode OutputHasTime(MPI_Comm comm, const Output *out, con
 /* Which of n names an option lists, separated by commas; without the option the first ndefault. A word that is none of them is an error */
 static inline PetscErrorCode ReadNames(const char option[], PetscInt n, const char *const names[], PetscInt ndefault, PetscBool wanted[])
 {
-  char     *words[MAX_NAMES], list[512] = "";
+  char     *words[MAX_NAMES], list[2048] = "";
   PetscInt  nwords = MAX_NAMES;
   PetscBool given, same = PETSC_FALSE;
 

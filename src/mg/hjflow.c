@@ -14,6 +14,8 @@ static const PetscInt HJMGFlowK[3][3] = {{8, 8, 8}, {32, 16, 8}, {8, 8, 8}};
 #define HJ_MG_FLOW_GROWS 8
 /* The smallest weight, as a share of the one for symmetric matrices, that is tried for subiterations that are safe */
 #define HJ_MG_FLOW_LEAST 0.25
+/* Rounding of what a row has beside the diagonal, as a share of it */
+#define HJ_MG_FLOW_SLACK 1e-10
 /* A level that has so many times fewer points than the one above is visited twice from there, so many times in all at most. One that is
    handed to fewer ranks is visited once */
 #define HJ_MG_FLOW_FEWER  3
@@ -24,14 +26,36 @@ static PetscInt HJMGFlowLevelK(const PC_HJMG *mg, const HJMGLevel *level)
   return HJMGFlowK[level->op->grid.dim - 1][PetscMin(mg->base + (PetscInt)(level - mg->level), 2)];
 }
 
-PetscReal HJMGFlowOmega(const PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
+/* The weight with which as many subiterations as the level has are safe by its skew part; 0: none */
+static PetscReal HJMGFlowOmegaOfSkew(const PC_HJMG *mg, const HJMGLevel *level, PetscReal emax, PetscReal usual)
 {
-  const PetscInt  dim   = level->op->grid.dim;
-  const PetscReal usual = 4.0 * dim / ((2 * dim + 1) * emax);
-  PetscReal       omega = usual;
+  PetscReal omega = usual;
 
   while (omega > HJ_MG_FLOW_LEAST * usual && HJScheduleSafeKJacobi(level->skew, emax, omega) < HJMGFlowLevelK(mg, level)) omega *= 0.9;
   return omega > HJ_MG_FLOW_LEAST * usual ? omega : 0.0;
+}
+
+/* Whether the diagonal dominates each row of the finest grid: no subiteration makes the largest error larger then, whatever the skew part
+   is. Where a flow rests diagonals may be so much smaller than beside them that the skew part says nothing */
+static PetscBool HJMGFlowIsDominated(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  return (PetscBool)(!mg->base && level == mg->level && level->coarsening.others <= 1.0 + HJ_MG_FLOW_SLACK);
+}
+
+/* The weight of a level's subiterations; 0: none is safe */
+static PetscReal HJMGFlowOmega(const PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
+{
+  const PetscInt  dim   = level->op->grid.dim;
+  const PetscReal usual = 4.0 * dim / ((2 * dim + 1) * emax), omega = HJMGFlowOmegaOfSkew(mg, level, emax, usual);
+
+  return omega > 0.0 || !HJMGFlowIsDominated(mg, level) ? omega : PetscMin(usual, 1.0);
+}
+
+PetscInt HJMGFlowSafeK(const PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
+{
+  const PetscInt k = HJScheduleSafeKJacobi(level->skew, emax, HJMGFlowOmega(mg, level, emax));
+
+  return HJMGFlowIsDominated(mg, level) ? PetscMax(k, HJMGFlowLevelK(mg, level)) : k;
 }
 
 void HJMGFindFlow(const PC_HJMG *mg, HJMGLevel *level)

@@ -329,6 +329,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->converted_above = HJMGIsCopied(from);
   to->operators       = from->operators;
   to->definite        = from->definite;
+  to->slant           = from->slant;
   to->small_identity  = from->small_identity;
   to->changed         = PetscMax(to->changed, from->changed);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -209,7 +209,7 @@ PetscErrorCode HJMGFindSafeK(const PC_HJMG *mg, HJMGLevel *level, PetscReal emax
 {
   PetscFunctionBegin;
   PetscCall(HJMGFindSkew(mg, level));
-  if (level->flows) level->safe_k = HJScheduleSafeKJacobi(level->skew, emax, HJMGFlowOmega(mg, level, emax));
+  if (level->flows) level->safe_k = HJMGFlowSafeK(mg, level, emax);
   else level->safe_k = HJScheduleSafeK(level->skew, emax);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

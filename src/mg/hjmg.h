@@ -7,8 +7,8 @@
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
    Matrices that want care: hjskew.c, hjflow.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
-   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars). Several unknowns a point: hjmgsystem.c,
-   hjcomponents.c (that are not coupled).
+   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars), hjslant.c (directions between x and y).
+   Several unknowns a point: hjmgsystem.c, hjcomponents.c (that are not coupled).
 */
 #pragma once
 
@@ -73,7 +73,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_K_MOST       64
 #define HJ_MG_K_MOST_3D    16
 /* Where HJMGTurns() is more than HJ_MG_TURNS a grid has more subiterations, up to so many, see HJMGTurningSweeps() */
-#define HJ_MG_TURNS          0.25
+#define HJ_MG_TURNS 0.25
+/* Where mg->slant is at least so much levels have more, see HJMGSlantingSweeps() */
+#define HJ_MG_SLANT          3.0
 #define HJ_MG_K_MOST_TURNING 64
 
 /* Factors and weights of lines, see hjlines.c */
@@ -237,6 +239,7 @@ typedef struct _n_HJMG {
   PetscBool     stars;          /* the operators of coarse grids are stars */
   HJMGOperators operators;      /* what the operators are like */
   PetscBool     one_sided;      /* rotated cycles smooth after corrections alone, see HJMGChooseOperators() */
+  PetscReal     slant;          /* how far the strong direction of the finest grid lies from x and y: see hjslant.c; 0: not */
   PetscBool     definite;       /* the diagonal of the finest is positive and dominates: no eigenvalue is negative */
   PetscBool     small_identity; /* some rows of the finest matrix are a diagonal alone, and much smaller than the others */
   PetscBool     settled;        /* it is known how many sweeps solve the coarsest grid, as its least eigenvalue is */
@@ -301,8 +304,8 @@ PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscRe
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* hjflow.c. Whether polynomials grow on a level whose skew part is known, and equal weights do not: level->flows */
 PETSC_INTERN void HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
-/* The weight of such a level whose eigenvalues are up to emax; 0: none is safe */
-PETSC_INTERN PetscReal      HJMGFlowOmega(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
+/* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
+PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
 /* How often a cycle comes to a level */
 PETSC_INTERN PetscInt HJMGFlowVisits(const PC_HJMG *, PetscInt l);
@@ -445,6 +448,8 @@ PETSC_INTERN PetscErrorCode HJMGGatherDestroy(HJMGGather *);
 /* Levels that there are, with those on fewer ranks */
 PETSC_INTERN PetscInt HJMGCountLevels(const PC_HJMG *);
 
+/* hjslant.c. Collective. Measures mg->slant; on a GPU it is 0 */
+PETSC_INTERN PetscErrorCode HJMGFindSlant(PC_HJMG *);
 /* hjsweeps.c. Decides mg->operators and mg->one_sided, by the finest grid */
 PETSC_INTERN void HJMGChooseOperators(PC_HJMG *);
 /* HJCoarsenTurns() of a level, or 0 where the operators are such that no direction is weak */

@@ -274,6 +274,7 @@ static PetscErrorCode HJMGSetUpWeights(PC pc)
   char       words[256];
 
   PetscFunctionBegin;
+  PetscCall(HJMGFindSlant(mg));
   HJMGChooseOperators(mg);
   PetscCall(HJMGTellSlow(pc));
   for (HJMGLevel *level = mg->level; level < coarsest; level++) {

@@ -67,6 +67,8 @@ static PetscErrorCode HJMGViewCoarsening(const PC_HJMG *mg, const HJMGLevel *lev
         PetscViewerASCIIPrintf(viewer, "; the last point in direction %" PetscInt_FMT " has %g of the one before", d, (double)c->last[d]));
   }
   if (turns >= HJ_MG_TURNS) PetscCall(PetscViewerASCIIPrintf(viewer, "; the strong direction turns (%.2g)", (double)turns));
+  if (level == mg->level && mg->slant >= HJ_MG_SLANT)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "; it lies between x and y (%.2g)", (double)mg->slant));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
