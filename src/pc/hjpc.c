@@ -488,7 +488,7 @@ static PetscErrorCode HJCheckPETSc(void)
 
    Note:
    For programs that link the library. May be called more than once, after `PetscInitialize()`. A program that runs another PETSc than the
-   library was built with (another minor version, other indices, complex numbers) gets an error that names both.
+   library was built with (another minor version, other indices, another precision, complex numbers) gets an error that says so.
 
 .seealso: `PCHJACOBI`, `PCRegister()`
 @*/
