@@ -20,7 +20,7 @@ class DeviceArray:
 
     def __init__(self, address: int, shape: Tuple[int, ...]) -> None:
         self.shape = shape
-        self.__cuda_array_interface__ = {'shape': shape, 'typestr': '<f8', 'data': (address, False), 'strides': None, 'version': 3}
+        self.__cuda_array_interface__ = {'shape': shape, 'typestr': scalar().str, 'data': (address, False), 'strides': None, 'version': 3}
 
 
 class Arrays(Mapping[Offset, Any]):
@@ -76,7 +76,8 @@ class Arrays(Mapping[Offset, Any]):
         size = int(numpy.prod(self._shape))
         if not size:
             return address, numpy.empty(self._shape)
-        return address, numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)).reshape(self._shape)
+        pointer = ctypes.cast(address, ctypes.POINTER(numpy.ctypeslib.as_ctypes_type(scalar())))
+        return address, numpy.ctypeslib.as_array(pointer, (size,)).reshape(self._shape)
 
     def __iter__(self) -> Iterator[Offset]:
         star = self._da.getStencilType() == self._da.StencilType.STAR
@@ -101,8 +102,8 @@ def arrays(A: PETSc.Mat) -> Arrays:
 
     An offset is where the column's grid point lies from the row's: (di,), (di, dj) or (di, dj, dk), in the order x, y, z, each -1, 0 or
     1. Its array has the shape (nx,), (ny, nx) or (nz, ny, nx) of this rank's own points: [k, j, i] is the coefficient in the row of the
-    point that lies i, j, k behind this rank's first. All are float64. What is written where an offset leads outside the domain is
-    ignored.
+    point that lies i, j, k behind this rank's first. All are float64, or float32 where PETSc is in single precision. What is written where
+    an offset leads outside the domain is ignored.
 
     The arrays are the matrix' own memory. At the end of the block they are given back and the matrix is assembled: all ranks end it
     together, and the arrays must not be used any more. An exception within it leaves the matrix unassembled.
@@ -137,7 +138,7 @@ def stencil(dm: PETSc.DMDA, rows: Mapping[Any, Any]) -> PETSc.Mat:
         offsets = numpy.zeros((len(coefficients), 4), PETSc.IntType)
         for row, offset in zip(offsets, coefficients):
             row[3 - len(offset):3] = offset[::-1]
-        values = numpy.array(list(coefficients.values()), numpy.float64)
+        values = numpy.array(list(coefficients.values()), scalar())
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in (offsets, values)]
         check(lib.MatHJStencilSetRow(handle(A), *integers((len(values),)), *pointers))
         return A
@@ -153,6 +154,14 @@ def stencil(dm: PETSc.DMDA, rows: Mapping[Any, Any]) -> PETSc.Mat:
 
 def handle(thing: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(thing.handle)
+
+
+def scalar() -> Any:
+    """The type of PETSc's numbers, as NumPy has it."""
+    import numpy
+    from petsc4py import PETSc
+
+    return numpy.dtype(PETSc.ScalarType)
 
 
 def integers(numbers: Offset) -> list[Any]:
