@@ -293,7 +293,7 @@ static PetscErrorCode TestLife(KSPType type, KSPNormType norm)
   PetscCall(ProblemSetDM(ksp, da));
   PetscCall(KSPSetType(ksp, type));
   PetscCall(KSPSetNormType(ksp, norm));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 60));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(MatGetOwnershipRange(A, &row, NULL));

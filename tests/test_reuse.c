@@ -209,7 +209,7 @@ static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, Pets
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 200));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 200));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJMG));
@@ -219,7 +219,7 @@ static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, Pets
   PetscCall(Solve(ksp, b, x, &its[1], &setups));
   PetscCall(RelativeResidual(A, b, x, &residual));
   if (factor >= 0.1 && factor <= 10.0) most = 2 * its[0];
-  PetscCall(HJTestOK((PetscBool)(residual <= 1e-7 && its[1] <= most && !setups),
+  PetscCall(HJTestOK((PetscBool)(residual <= HJTestDigits(1e-7) && its[1] <= most && !setups),
                      "%" PetscInt_FMT "D %s, boundary rows with their columns, times %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT
                      " before, residual %g",
                      p->dim, stencil ? "hjstencil" : "AIJ", (double)factor, its[1], its[0], (double)residual));
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 {
   const Problem   problems[] = {{2, {33, 25, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {17, 17, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
   const Problem   rows[]     = {{2, {33, 25, 1}, IDENTITY, VARYING, PETSC_FALSE}, {3, {17, 13, 15}, IDENTITY, CONSTANT, PETSC_FALSE}};
-  const PetscReal factors[]  = {1e-4, 0.1, 10.0, 1e6};
+  const PetscReal factors[]  = {HJTestDigits(1e-4), 0.1, 10.0, HJTestDigits(1e6)};
   int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
