@@ -67,6 +67,7 @@ static const struct {
   {{DIAGONAL45, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
   {{DIAGONAL, 2, {129, 129, 1}, 1e2, PETSC_FALSE}, {257, 257, 1}, 8},
   {{SLANTING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{SPIRAL, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */
