@@ -36,17 +36,18 @@ ISA_base     :=
 ISA_v3       := -march=x86-64-v3
 ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
-# What cycles need of the host is built again for single precision (src/core/hjcore.h)
-HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer
+# What cycles need of the host is built again for single precision (src/core/hjcore.h), where PETSc's own is not that
+HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer \
+  $(HOST_ISAS:%=hjhostkernels_%)
+HOST_TWICE   := $(if $(filter 1,$(PETSC_SINGLE)),,$(HOST_TWICE:%=$(BUILD)/host/single/%.o))
 # And of GPU code; where it calls itself it finds its own, and its table alone is seen from outside
 CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \
   kernels/operator/hjproduct.cu kernels/setup/hjinterpolation.cu backend/hjcuda.cu backend/hjtable.cu)
-CUDA_TWICE   := $(if $(CUDA_OBJ),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu %/hjsystemsweep.cu %/hjsystemtile.cu %/hjsystemtransfer.cu,$(CUDA_TWICE)))
+CUDA_TWICE   := $(if $(and $(CUDA_OBJ),$(filter-out 1,$(PETSC_SINGLE))),$(filter-out %/hjtile2d.cu %/hjtileline.cu %/hjtilelists.cu %/hjsystemsweep.cu %/hjsystemtile.cu %/hjsystemtransfer.cu,$(CUDA_TWICE)))
 OBJCOPY      ?= objcopy
 CUDA_SINGLE  := $(CUDA_TWICE:src/%.cu=$(BUILD)/single/%.cu.o)
-OBJ          := $(CUDA_OBJ) $(if $(CUDA_OBJ),$(BUILD)/cuda/single.o) \
-  $(foreach isa,$(HOST_ISAS),$(BUILD)/host/hjhostkernels_$(isa).o $(BUILD)/host/single/hjhostkernels_$(isa).o) \
-  $(HOST_TWICE:%=$(BUILD)/host/single/%.o) $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
+OBJ          := $(CUDA_OBJ) $(if $(CUDA_TWICE),$(BUILD)/cuda/single.o) $(HOST_ISAS:%=$(BUILD)/host/hjhostkernels_%.o) $(HOST_TWICE) \
+  $(filter-out $(HOST_KERNELS:src/%.c=$(BUILD)/%.o),$(OBJ))
 
 TESTS    := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard $(if $(ONLY),$(ONLY:%=tests/%.c),tests/*.c)))
 PROGRAMS := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c examples/bench/*.c examples/paper/*.c))

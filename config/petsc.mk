@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Finds PETSc: PETSC_DIR/PETSC_ARCH first, then pkg-config; else config/setup.sh installs it and make starts over.
-# Sets CC, PETSC_CFLAGS, PETSC_LIBS, PETSC_CUDA (1 where PETSc has it), MPIEXEC. A prefix install has PETSC_DIR alone (PETSC_ARCH empty).
+# Sets CC, PETSC_CFLAGS, PETSC_LIBS, PETSC_CUDA (1 where PETSc has it), PETSC_SINGLE (1 where its numbers are single), MPIEXEC. A prefix
+# install has PETSC_DIR alone (PETSC_ARCH empty).
 ifneq ($(PETSC_DIR),)
   export PKG_CONFIG_PATH := $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
@@ -33,5 +34,7 @@ PETSC_CFLAGS := $(shell $(PETSC_PKG_CONFIG) --cflags PETSc 2>/dev/null) $(filter
 # BLAS and LAPACK are those that PETSc's library needs itself
 PETSC_LIBS   := -Wl,--copy-dt-needed-entries $(shell $(PETSC_PKG_CONFIG) --libs PETSc 2>/dev/null) -Wl,-rpath,$(PETSC_LIBDIR) $(filter -L% -l% -Wl%,$(MPI_SHOW))
 MPIEXEC      ?= $(or $(shell $(PETSC_PKG_CONFIG) --variable=mpiexec PETSc 2>/dev/null),$(subst mpicc,mpiexec,$(PETSC_MPICC)))
-PETSC_CUDA   := $(shell grep -c '^.define PETSC_HAVE_CUDA 1' $(shell $(PETSC_PKG_CONFIG) --variable=includedir PETSc 2>/dev/null)/petscconf.h 2>/dev/null)
+PETSC_CONF   := $(shell $(PETSC_PKG_CONFIG) --variable=includedir PETSc 2>/dev/null)/petscconf.h
+PETSC_CUDA   := $(shell grep -c '^.define PETSC_HAVE_CUDA 1' $(PETSC_CONF) 2>/dev/null)
+PETSC_SINGLE := $(shell grep -c '^.define PETSC_USE_REAL_SINGLE 1' $(PETSC_CONF) 2>/dev/null)
 PETSC_VERSION := $(shell $(PETSC_PKG_CONFIG) --modversion PETSc 2>/dev/null | cut -d. -f1,2)

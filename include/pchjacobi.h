@@ -139,7 +139,7 @@ PETSC_EXTERN const char *const PCHJMGSmoothers[];
    Values:
 +  `PC_HJMG_PRECISION_AUTO`   - (default) single where it is quicker and takes no more iterations, else double
 .  `PC_HJMG_PRECISION_SINGLE` - single where that can be: the residual on the finest grid, its norm and the solution are double
--  `PC_HJMG_PRECISION_DOUBLE` - double
+-  `PC_HJMG_PRECISION_DOUBLE` - double; an error where PETSc itself is single
 
    Level: intermediate
 

@@ -21,11 +21,11 @@ refused()
   fi
 }
 
-mkdir -p "$dir/complex" "$dir/single"
+mkdir -p "$dir/complex" "$dir/quadruple"
 { cat "$conf"; echo '#define PETSC_USE_COMPLEX 1'; } >"$dir/complex/petscconf.h"
-sed 's/PETSC_USE_REAL_DOUBLE/PETSC_USE_REAL_SINGLE/' "$conf" >"$dir/single/petscconf.h"
+sed 's/PETSC_USE_REAL_[A-Z]*/PETSC_USE_REAL___FLOAT128/' "$conf" >"$dir/quadruple/petscconf.h"
 refused 'complex PETSc' 'without --with-scalar-type=complex' "$dir/complex"
-refused 'single precision PETSc' '--with-precision=double' "$dir/single"
+refused 'a PETSc in quadruple precision' '--with-precision=double' "$dir/quadruple"
 for include in ${PETSC_COMPLEX_INCLUDE:-/usr/lib/petscdir/petsc[0-9]*/*-complex/include}; do
   [ -f "$include/petscconf.h" ] && refused 'an installed complex PETSc' 'without --with-scalar-type=complex' "$include"
 done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Differences between PETSc 3.18 and 3.26, and what this library refuses to be built with. Nothing else tests the version.
+   Differences between PETSc 3.18 and 3.26, and between its precisions, and what this library refuses to be built with. Nothing else tests
+   the version.
 */
 #pragma once
 
@@ -13,8 +14,15 @@
 #if defined(PETSC_USE_COMPLEX)
   #error "hjacobi supports real scalars only: choose a PETSc configured without --with-scalar-type=complex"
 #endif
-#if !defined(PETSC_USE_REAL_DOUBLE)
-  #error "hjacobi supports double precision only: choose a PETSc configured with --with-precision=double"
+#if !defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_REAL_SINGLE)
+  #error "hjacobi supports double and single precision only: choose a PETSc configured with --with-precision=double"
+#endif
+
+/* A limit that rounding or the range of numbers sets: the one for a PETSc in double precision, the one in single */
+#if PetscDefined(USE_REAL_SINGLE)
+  #define HJ_BY_PRECISION(in_double, in_single) (in_single)
+#else
+  #define HJ_BY_PRECISION(in_double, in_single) (in_double)
 #endif
 
 #if PETSC_VERSION_LT(3, 19, 0)

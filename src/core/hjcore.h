@@ -18,7 +18,8 @@
 #include "hjslots.h"
 
 /*
-   Single precision. A backend whose numbers are float (HJBackendOps: single) is the files of another one, built a second time with
+   Single precision. A PETSc may be in single precision: PetscScalar and PetscReal are float in all files then, and nothing is built twice.
+   Of a PETSc in double a backend whose numbers are float (HJBackendOps: single) is the files of another one, built a second time with
    HJ_FLOAT: in them PetscScalar, and so what the arrays of these headers hold, is float. Whoever calls a backend hands its arrays on as
    addresses of PetscScalar, and looks into none: HJNumberAt() counts in them, HJSingleOps copies to and from them. Structs that pass
    between the two have pointers alone of that type.
@@ -434,5 +435,5 @@ struct _n_HJBackendOps {
 /* Where number n of an array in a backend's memory is */
 static inline PetscScalar *HJNumberAt(const HJBackendOps *ops, const PetscScalar *array, PetscCount n)
 {
-  return (PetscScalar *)((char *)array + n * (PetscCount)(ops->single ? sizeof(float) : sizeof(double)));
+  return (PetscScalar *)((char *)array + n * (PetscCount)(ops->single ? sizeof(float) : sizeof(PetscReal)));
 }

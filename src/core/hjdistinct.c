@@ -46,7 +46,7 @@ PetscInt HJDistinctFind(HJDistinct *d, const void *item)
 PetscErrorCode HJDistinctCreateRows(PetscInt nslots, HJDistinct *d)
 {
   PetscFunctionBegin;
-  PetscCall(HJDistinctCreate(HJ_MAX_RAW_ROWS, sizeof(HJDistinctRow), 1 + (size_t)nslots, d));
+  PetscCall(HJDistinctCreate(HJ_MAX_RAW_ROWS, sizeof(HJDistinctRow), 1 + ((size_t)nslots * sizeof(PetscScalar) + 7) / 8, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

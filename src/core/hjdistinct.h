@@ -20,11 +20,12 @@ static inline HJ_HOST_DEVICE uint64_t HJMixBits(uint64_t h)
   return h ^ (h >> 32);
 }
 
-/* A row of one or more points, see HJDistinctRowSet(): all but the count makes it another one. Of as many slots as a row has */
+/* A row of one or more points, see HJDistinctRowSet(): all but the count makes it another one. Of as many slots as a row has. Words of 8
+   bytes are compared: there are as many numbers as fill these */
 typedef struct {
-  unsigned int outside, nonzero; /* bit per slot: leads outside the domain; is not 0 */
-  PetscScalar  a[HJ_MAX_SLOTS];  /* 0, and not -0, outside the domain and where nothing was set */
-  PetscCount   count;            /* points that have this row */
+  unsigned int outside, nonzero;                                   /* bit per slot: leads outside the domain; is not 0 */
+  PetscScalar  a[HJ_BY_PRECISION(HJ_MAX_SLOTS, HJ_MAX_SLOTS + 1)]; /* 0, and not -0, outside the domain and where nothing was set */
+  PetscCount   count;                                              /* points that have this row */
 } HJDistinctRow;
 
 static inline HJ_HOST_DEVICE void HJDistinctRowSet(HJDistinctRow *row, PetscInt slot, PetscScalar v)

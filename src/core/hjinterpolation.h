@@ -201,13 +201,19 @@ static inline HJ_HOST_DEVICE PetscReal HJCoupling(const HJColumns *w, const HJFi
 */
 static inline HJ_HOST_DEVICE PetscReal HJScaleOfRow(PetscReal diagonal)
 {
-  const uint64_t sign = (uint64_t)1 << 63, exponent = (uint64_t)0x7ff << 52;
-  uint64_t       bits;
+#if PetscDefined(USE_REAL_SINGLE)
+  typedef uint32_t Bits;
+#else
+  typedef uint64_t Bits;
+#endif
+  const int  digits = HJ_BY_PRECISION(52, 23);
+  const Bits sign = (Bits)1 << (8 * sizeof(Bits) - 1), largest = HJ_BY_PRECISION(0x7ff, 0xff), exponent = largest << digits;
+  Bits       bits;
 
   memcpy(&bits, &diagonal, sizeof(bits));
   if (!(bits & exponent)) return diagonal < 0.0 ? -1.0 : 1.0;
-  bits = (bits & sign) | (((uint64_t)2046 << 52) - (bits & exponent)); /* 1023 stands for 0 */
-  if (!(bits & exponent)) bits |= (uint64_t)1 << 52;
+  bits = (bits & sign) | (((largest - 1) << digits) - (bits & exponent)); /* half of it stands for 0 */
+  if (!(bits & exponent)) bits |= (Bits)1 << digits;
   memcpy(&diagonal, &bits, sizeof(bits));
   return diagonal;
 }
@@ -257,7 +263,9 @@ HJ_CALLED PetscReal HJCouplingOfPaths(const HJColumns *w, const HJFine *a, const
 /* Stands for the coupling to an island: as strong as the one to the other side */
 #define HJ_COUPLING_ISLAND -1.0
 /* What an island takes of its coarse point: nothing that is more than rounding, so that its row has no part in the coarse one */
-#define HJ_INTERPOLATION_ISLAND 1e-30
+#define HJ_INTERPOLATION_ISLAND HJ_BY_PRECISION(1e-30, 1e-15)
+/* A smaller share of the sizes of a row's entries is their rounding */
+#define HJ_INTERPOLATION_ROUNDING HJ_BY_PRECISION(1e-12, 1e-5)
 
 /* Nothing flows from a point to its neighbour there: what its row has for it, and its sum, are a small share of its diagonal */
 #define HJ_ISLAND_FLOW 0.05
@@ -503,7 +511,7 @@ static inline HJ_HOST_DEVICE PetscReal HJInterpolationBetween(const HJColumns *c
   HJCouplingsOfPoint(couplings, d, p, c, &own, &other);
   if (own < 0.0 || other < 0.0) own = other = PetscMax(PetscMax(own, other), 0.0);
   if (HJPointInside(&couplings->domain, i + p[0], j + p[1], k + p[2]))
-    share = own + other > 1e-12 * s->size * HJScaleOfRow(s->size) ? own / (own + other) : 0.5;
+    share = own + other > HJ_INTERPOLATION_ROUNDING * s->size * HJScaleOfRow(s->size) ? own / (own + other) : 0.5;
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 
@@ -541,7 +549,7 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
     } else {
       const PetscReal denominator = PetscMax(s.all, s.centre) + s.repelled; /* so that constants are never exceeded */
 
-      *here = denominator > 1e-12 * s.size ? s.near / denominator : far == 2 ? 0.25 : 0.125;
+      *here = denominator > HJ_INTERPOLATION_ROUNDING * s.size ? s.near / denominator : far == 2 ? 0.25 : 0.125;
     }
   }
 }

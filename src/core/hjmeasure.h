@@ -11,14 +11,15 @@
 /*
    Sums over the points of a rank, by direction. The coupling to a side is what the row has there, added up over the other directions, as a
    share of the diagonal, or of what a weak diagonal counts as; rows that are a diagonal alone have none. hold is that share in the row's
-   part along the direction: a point at the end holds on to the one before by so much. Points at two ends count in hold[1] alone
+   part along the direction: a point at the end holds on to the one before by so much. Points at two ends count in hold[1] alone.
+   Sums and numbers of many points are double, also where PETSc's numbers are single
 */
 typedef struct {
-  PetscReal coupling[3], sides[3]; /* sum, and number of sides that have a point */
-  PetscReal hold[2][3], ends[2][3];
+  double coupling[3], sides[3]; /* sum, and number of sides that have a point */
+  double hold[2][3], ends[2][3];
 } HJMeasureSums;
 
-#define HJ_MEASURE_SUMS (PetscInt)(sizeof(HJMeasureSums) / sizeof(PetscReal))
+#define HJ_MEASURE_SUMS (PetscInt)(sizeof(HJMeasureSums) / sizeof(double))
 
 /* A direction is weak beside another one that is so many times as strong */
 #define HJ_MEASURE_RATIO 2.7
@@ -31,17 +32,17 @@ typedef struct {
 */
 #define HJ_RATIO_STEPS 8
 typedef struct {
-  PetscReal points, weaker[3][HJ_RATIO_STEPS], alone[3];
+  double points, weaker[3][HJ_RATIO_STEPS], alone[3];
 } HJMeasureRatios;
 
-#define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(PetscReal))
+#define HJ_MEASURE_RATIOS (PetscInt)(sizeof(HJMeasureRatios) / sizeof(double))
 
 /* Of the first points of each direction what HJMeasureSums has of the last ones; and how many points at either end are coupled to others */
 typedef struct {
-  PetscReal hold[2][3], ends[2][3], coupled[2][3];
+  double hold[2][3], ends[2][3], coupled[2][3];
 } HJMeasureFirst;
 
-#define HJ_MEASURE_FIRST (PetscInt)(sizeof(HJMeasureFirst) / sizeof(PetscReal))
+#define HJ_MEASURE_FIRST (PetscInt)(sizeof(HJMeasureFirst) / sizeof(double))
 
 /* Of coefficients in the backend's memory; the sums are on the host */
 struct _n_HJMeasure {

@@ -761,6 +761,8 @@ const HJBackendOps HJBackendHost = {
 #else
   .absolute  = HJHostBackendAbsolute,
   .krylov    = &HJKrylovHost,
+  #if !PetscDefined(USE_REAL_SINGLE)
   .in_single = &HJBackendHostSingle,
+  #endif
 #endif
 };

@@ -26,13 +26,13 @@ PetscErrorCode HJHostNumberDestroy(HJNumber *number)
 
 PetscErrorCode HJHostNumberSquares(PetscCount n, const PetscScalar *x, HJNumber *number)
 {
-  PetscScalar sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  PetscCount  i;
+  double     sum[8] = {0, 0, 0, 0, 0, 0, 0, 0}; /* digits of many numbers, also where these are single */
+  PetscCount i;
 
   PetscFunctionBegin;
   for (i = 0; i + 8 <= n; i += 8)
-    for (int lane = 0; lane < 8; lane++) sum[lane] += x[i + lane] * x[i + lane];
-  for (; i < n; i++) sum[0] += x[i] * x[i];
+    for (int lane = 0; lane < 8; lane++) sum[lane] += (double)x[i + lane] * x[i + lane];
+  for (; i < n; i++) sum[0] += (double)x[i] * x[i];
   *number->value = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

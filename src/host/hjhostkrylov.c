@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    Vectors and sums of a Krylov method in one pass: lines of a new direction are made ahead of those of its product, while both are in the
-   cache. Long vectors are done part by part, so that sums of many numbers keep their digits.
+   cache. Long vectors are done part by part, so that sums of many numbers keep their digits; sums of parts are double.
 */
 #include "hjhostproduct.h"
 #include "core/hjkrylovops.h"
@@ -19,10 +19,9 @@ static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first,
   const PetscInt       ahead = s->dim < 2 ? 0 : s->dim < 3 ? 1 : s->width[1] + 1; /* the last line that a line's product needs */
   PetscInt             made  = 0;
   HJHostProductArgs    args;
+  double               pw = 0.0;
 
   PetscFunctionBegin;
-  sums->pw_before = sums->pw;
-  sums->pw        = 0.0;
   HJHostProductSet(product->a, n, PETSC_FALSE, &args);
   for (PetscInt line = 0; line < lines; line += part) {
     const PetscInt   end = PetscMin(line + part, lines), need = PetscMin(end + ahead, lines);
@@ -31,8 +30,10 @@ static PetscErrorCode HJHostDirection(const HJProduct *product, PetscBool first,
     kernels->krylov_direction((need - made) * n, beta, z + next, p + next);
     made = need;
     for (PetscInt l = line; l < end; l++) HJHostProductOwnLine(product, &args, l % s->width[1], l / s->width[1]);
-    sums->pw += kernels->krylov_dot((end - line) * n, p + at, product->y + at);
+    pw += kernels->krylov_dot((end - line) * n, p + at, product->y + at);
   }
+  sums->pw_before = sums->pw;
+  sums->pw        = pw;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,28 +41,31 @@ static PetscErrorCode HJHostUpdate(const HJProduct *product, HJKrylovSums *sums,
 {
   const HJHostKernels *kernels = HJHostPickKernels();
   const PetscScalar    alpha = sums->rz / sums->pw, *p = product->x, *w = product->y;
-  const PetscInt       n = product->shell->width[0] * product->shell->width[1] * product->shell->width[2];
+  const PetscInt       n  = product->shell->width[0] * product->shell->width[1] * product->shell->width[2];
+  double               rr = 0.0;
 
   PetscFunctionBegin;
-  sums->rr = 0.0;
   for (PetscInt i = 0; i < n; i += HJ_KRYLOV_PART)
-    sums->rr += kernels->krylov_update(PetscMin(n - i, HJ_KRYLOV_PART), alpha, p + i, w + i, x + i, r + i);
+    rr += kernels->krylov_update(PetscMin(n - i, HJ_KRYLOV_PART), alpha, p + i, w + i, x + i, r + i);
+  sums->rr = rr;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJHostSums(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *sums)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
+  double               zz = 0.0, rz = 0.0;
 
   PetscFunctionBegin;
-  sums->rz_before = sums->rz;
-  sums->zz = sums->rz = 0.0;
   for (PetscInt i = 0; i < n; i += HJ_KRYLOV_PART) {
     const PetscInt m = PetscMin(n - i, HJ_KRYLOV_PART);
 
-    sums->zz += kernels->krylov_dot(m, z + i, z + i);
-    sums->rz += kernels->krylov_dot(m, z + i, r + i);
+    zz += kernels->krylov_dot(m, z + i, z + i);
+    rz += kernels->krylov_dot(m, z + i, r + i);
   }
+  sums->rz_before = sums->rz;
+  sums->rz        = rz;
+  sums->zz        = zz;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

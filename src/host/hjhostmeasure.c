@@ -18,7 +18,7 @@ static void HJMeasureGetRow(const HJCoefficients *a, PetscCount point, unsigned 
 /* Adds n times what was measured of one row */
 static void HJMeasureScale(PetscReal n, const HJMeasureSums *one, HJMeasureSums *sums)
 {
-  for (PetscInt i = 0; i < HJ_MEASURE_SUMS; i++) ((PetscReal *)sums)[i] += n * ((const PetscReal *)one)[i];
+  for (PetscInt i = 0; i < HJ_MEASURE_SUMS; i++) ((double *)sums)[i] += n * ((const double *)one)[i];
 }
 
 /* n points that compare so */

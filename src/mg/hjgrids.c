@@ -12,7 +12,7 @@ static const PetscInt HJMGSmall[4] = {1, 65, 1100, 1000};
 /* Rows that are a diagonal alone are small where the others' diagonal is so many times theirs */
 #define HJ_MG_SMALL_IDENTITY 100
 /* Rounding of the sum of the sizes of a row, as a share of its diagonal */
-#define HJ_MG_DEFINITE_SLACK 1e-12
+#define HJ_MG_DEFINITE_SLACK HJ_BY_PRECISION(1e-12, 1e-5)
 /* Nor are grids whose rows have no more than so much beside the diagonal, as a share of it: D^-1 A has its eigenvalues so close to 1, and
    8 sweeps leave a hundredth of the error */
 #define HJ_MG_OTHERS 0.8

@@ -42,17 +42,17 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* The inverse of an unsymmetric matrix is not taken where a singular value is a smaller share of the largest one. A pseudoinverse takes
    those below the floor for that share: what a coarse grid makes of a singular vector is not what the finest one would, and a left
    preconditioned residual is measured by it */
-#define HJ_MG_SVD_LEAST 1e-5
+#define HJ_MG_SVD_LEAST HJ_BY_PRECISION(1e-5, 1e-4)
 #define HJ_MG_SVD_FLOOR 1e-3
 /* What the pseudoinverse may then leave of a vector, times the vector, in rows and columns of any scale */
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
-#define HJ_MG_VOID 1e-10
+#define HJ_MG_VOID HJ_BY_PRECISION(1e-10, 1e-5)
 /* The inverse times the matrix may change a vector by this share of it. Where it changes it by more the matrix is singular or too
    unsymmetric, and sweeps solve the grid */
-#define HJ_MG_INVERSE_DEFECT 1e-6
+#define HJ_MG_INVERSE_DEFECT HJ_BY_PRECISION(1e-6, 1e-3)
 /* A smaller skew part of D^-1 A is rounding: the matrix counts as symmetric */
-#define HJ_MG_SKEW 1e-8
+#define HJ_MG_SKEW HJ_BY_PRECISION(1e-8, 1e-4)
 /* So many subiterations are one pass over memory */
 #define HJ_MG_K 4
 /* Coefficients jump at a fine point that is coupled to one of its two coarse neighbours at least 1.5 times as much as to the other: the

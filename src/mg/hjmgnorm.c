@@ -28,7 +28,7 @@ PetscErrorCode HJMGNormOfAnySize(Vec v, PetscReal *norm)
   PetscCall(VecNorm(v, NORM_INFINITY, norm));
   if (*norm == 0.0 || PetscIsInfOrNanReal(*norm)) PetscFunctionReturn(PETSC_SUCCESS);
   (void)frexp(*norm, &exponent);
-  exponent = PetscMax(exponent, -1000); /* its inverse is a number too */
+  exponent = PetscMax(exponent, HJ_BY_PRECISION(-1000, -120)); /* its inverse is a number too */
   PetscCall(VecDuplicate(v, &scaled));
   PetscCall(VecCopy(v, scaled));
   PetscCall(VecScale(scaled, ldexp(1.0, -exponent)));
@@ -42,7 +42,7 @@ PetscErrorCode HJMGNormOfSquares(Mat A, PetscReal squares, Vec b, Vec x, Vec wor
 {
   PetscFunctionBegin;
   *norm = PetscSqrtReal(squares);
-  if (squares >= 1e-280 && squares <= 1e300) PetscFunctionReturn(PETSC_SUCCESS);
+  if (squares >= HJ_BY_PRECISION(1e-280, 1e-30) && squares <= HJ_BY_PRECISION(1e300, 1e36)) PetscFunctionReturn(PETSC_SUCCESS);
   if (x) PetscCall(MatResidual(A, b, x, work));
   PetscCall(HJMGNormOfAnySize(x ? work : b, norm));
   PetscFunctionReturn(PETSC_SUCCESS);

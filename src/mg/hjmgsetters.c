@@ -583,6 +583,8 @@ HJ_WORD_METHODS(PCHJMG, Precision, HJMG, precision, PC_HJMG_PRECISION_DOUBLE, HJ
    `PC_HJMG_PRECISION_AUTO` is double but for `KSPCG` and `KSPHJCG` on a GPU, in 3D, with coefficients that vary and 4 million points or
    more, where rounding adds less than 0.003 of a residual to the next one: iterations are those of double then.
 
+   Where PETSc itself was configured with `--with-precision=single` all is single, and `PC_HJMG_PRECISION_DOUBLE` is an error.
+
 .seealso: `PCHJMG`, `PCHJMGPrecision`, `PCHJMGGetPrecision()`
 @*/
 HJ_PUBLIC_SETTER(PCHJMGSetPrecision, PCHJMGPrecision, Enum)

@@ -78,9 +78,10 @@ static PetscBool HJMGSingleGains(const PC_HJMG *mg)
                      level->op->stencil->storage != HJ_DICTIONARY && HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
 }
 
-/* Why no cycle of these levels can be in single precision; NULL: they can */
+/* Why no cycle of these levels can be in a lower precision than PETSc's; NULL: they can */
 static const char *HJMGSingleLacks(const PC_HJMG *mg)
 {
+  if (PetscDefined(USE_REAL_SINGLE)) return "PETSc has no other";
   if (mg->precision == PC_HJMG_PRECISION_DOUBLE) return "asked for";
   if (mg->precision == PC_HJMG_PRECISION_AUTO && !HJMGSingleGains(mg)) return "single is no quicker here";
   if (!mg->level[0].op->ops->in_single) return "the backend has no kernels for single yet";
@@ -202,6 +203,8 @@ PetscErrorCode HJMGSingleSetUp(PC pc)
   PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
+  PetscCheck(!PetscDefined(USE_REAL_SINGLE) || mg->precision != PC_HJMG_PRECISION_DOUBLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "-pc_hjmg_precision double: this PETSc has single precision alone; use a PETSc configured with --with-precision=double");
   PetscCall(HJMGSingleDestroy(mg));
   mg->not_single = HJMGSingleLacks(mg);
   if (!mg->not_single) PetscCall(HJMGSingleDeviceLacks(mg, &mg->not_single));
@@ -581,6 +584,6 @@ PetscErrorCode HJMGSingleView(const PC_HJMG *mg, PetscViewer viewer)
   if (mg->single)
     PetscCall(PetscViewerASCIIPrintf(viewer, "cycles in single precision, residuals in double; in double for a KSP that wants the same "
                                              "preconditioner each time\n"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "cycles in double precision: %s\n", mg->not_single));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "cycles in %s precision: %s\n", HJ_BY_PRECISION("double", "single"), mg->not_single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,8 +23,8 @@
 #define HJ_MG_SCALE_RTOL   1e-5
 #define HJ_MG_SCALE_FIRST  1e-2
 /* A residual so small beside the right-hand side is rounding; and one so small where numbers were added up along a tree */
-#define HJ_MG_SCALE_ROUNDING 1e-13
-#define HJ_MG_SCALE_EXACT    1e-10
+#define HJ_MG_SCALE_ROUNDING HJ_BY_PRECISION(1e-13, 1e-6)
+#define HJ_MG_SCALE_EXACT    HJ_BY_PRECISION(1e-10, 1e-4)
 /* The logarithms of the diagonals of scaled rows may be so far apart, or a little further than the guess leaves them: couplings of cells
    that are long and thin lie far apart. Upwind differences of a constant
    velocity are a symmetric matrix with scaled rows too, whose scale grows exponentially along the flow: restriction by it would see nothing

@@ -9,7 +9,7 @@
 
 /* What rounding makes of the sum of a row, as a share of its diagonal; and the largest such share that counts as rounding */
 #define HJ_MG_ROW_ROUNDING  (10 * PETSC_MACHINE_EPSILON)
-#define HJ_MG_MOST_ROUNDING 1e-8
+#define HJ_MG_MOST_ROUNDING HJ_BY_PRECISION(1e-8, 1e-4)
 /* Steps that scale rows and columns; each takes the root of what is left */
 #define HJ_MG_EQUILIBRATE 8
 

@@ -6,7 +6,7 @@
 #include "core/hjmeasure.h"
 
 /* Row sums, times the diagonal, that count as 0: rounding of a row's own entries */
-#define HJ_MG_ROW_SUM 1e-12
+#define HJ_MG_ROW_SUM HJ_BY_PRECISION(1e-12, 1e-5)
 
 /* The same in opposite directions, and its sum is 0: the part of a product that leads to corners is then that of a mass, which may be
    lumped */

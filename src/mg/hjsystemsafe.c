@@ -7,9 +7,9 @@
 
 /* What factors make of a rough vector, times the diagonal, is at most so many times the vector. Of random systems that convection rules
    few made it 1e9 to 1e10 times as large, and those that are singular but for rounding 1e12 times and more */
-#define HJ_MG_SYSTEM_LARGE 1e9
+#define HJ_MG_SYSTEM_LARGE HJ_BY_PRECISION(1e9, 1e5)
 /* The diagonal is made larger by this share then: less hides answers, more takes more iterations */
-#define HJ_MG_SYSTEM_LIFT 1e-5
+#define HJ_MG_SYSTEM_LIFT HJ_BY_PRECISION(1e-5, 1e-4)
 /* So many cycles show by how much the last one made an error larger. Those that converge have 1.2 at most, others 1.6 and more */
 #define HJ_MG_SYSTEM_CYCLES 2
 #define HJ_MG_SYSTEM_GROWS  1.5

@@ -20,7 +20,7 @@ static PetscErrorCode HJMGLargestDiagonal(Mat A, PetscReal *largest)
 }
 
 /* Constants that vectors of the null space leave of themselves, as a share, and that count as none */
-#define HJ_MG_CONSTANTS_LEFT 1e-10
+#define HJ_MG_CONSTANTS_LEFT HJ_BY_PRECISION(1e-10, 1e-4)
 
 PetscErrorCode HJMGToldConstants(PC pc, PetscBool *told)
 {

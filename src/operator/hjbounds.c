@@ -15,14 +15,15 @@
 #define HJ_BOUND_POINTS 4000
 #define HJ_BOUND_ENOUGH 2.01
 /* Bounds up to this leave v in the range of numbers; larger ones are not improved */
-#define HJ_BOUND_LARGEST 1e40
+#define HJ_BOUND_LARGEST HJ_BY_PRECISION(1e40, 1e5)
 /* Points that the vectors of a slab hold on a GPU, where much memory is slow to get */
 #define HJ_BOUND_SLAB ((PetscCount)1 << 22)
 /* Shares of the largest Ritz value, see HJEstimateEmin(). CG is run until it has HJ_LANCZOS_RTOL of its residual, and does not see parts of
    the error whose eigenvalues are so small */
-#define HJ_LANCZOS_RTOL 1e-12
-#define HJ_NULL_RITZ    1e-12
-#define HJ_LEAST_RITZ   1e-8
+#define HJ_LANCZOS_DTOL HJ_BY_PRECISION(1.e50, 1.e30)
+#define HJ_LANCZOS_RTOL HJ_BY_PRECISION(1e-12, 1e-6)
+#define HJ_NULL_RITZ    HJ_BY_PRECISION(1e-12, 1e-6)
+#define HJ_LEAST_RITZ   HJ_BY_PRECISION(1e-8, 2e-6)
 
 /* A ratio that is not finite comes from an entry that is not, and no other product makes up for it */
 static void HJBoundTake(PetscReal ratio, PetscInt product, HJBound *bound)
@@ -435,7 +436,7 @@ static PetscErrorCode HJEstimatorCreate(Mat A, Vec dinv, const char prefix[], co
   PetscCall(PCShellSetApply(pc, HJScale));
   PetscCall(KSPSetSkipPCSetFromOptions(*ksp, PETSC_TRUE));
   PetscCall(KSPSetComputeEigenvalues(*ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(*ksp, HJ_LANCZOS_RTOL, 0.0, 1.e50, steps)); /* a test there must be: no step from a zero residual */
+  PetscCall(KSPSetTolerances(*ksp, HJ_LANCZOS_RTOL, 0.0, HJ_LANCZOS_DTOL, steps)); /* a test there must be: no step from a zero residual */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,7 +480,7 @@ static PetscErrorCode HJEstimatorLeaveOutLast(KSP ksp, Vec b, PetscInt *whole)
   PetscCall(KSPGetIterationNumber(ksp, whole));
   if (reason != KSP_DIVERGED_INDEFINITE_MAT && reason != KSP_DIVERGED_INDEFINITE_PC) PetscFunctionReturn(PETSC_SUCCESS);
   if (--*whole < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPSetTolerances(ksp, HJ_LANCZOS_RTOL, 0.0, 1.e50, *whole));
+  PetscCall(KSPSetTolerances(ksp, HJ_LANCZOS_RTOL, 0.0, HJ_LANCZOS_DTOL, *whole));
   PetscCall(HJEstimatorSolve(ksp, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

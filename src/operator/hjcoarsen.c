@@ -103,12 +103,12 @@ PetscReal HJCoarsenTurns(const HJCoarsening *c)
 }
 
 /* What the points at an end of a direction have of those beside them, in the mean */
-static PetscReal HJCoarsenHold(const PetscReal sum[2][3], const PetscReal ends[2][3], int d)
+static PetscReal HJCoarsenHold(const double sum[2][3], const double ends[2][3], int d)
 {
-  const int       more = ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
-  const PetscReal hold = ends[more][d] > 0.0 ? sum[more][d] / ends[more][d] : 0.5;
+  const int    more = ends[0][d] == 0.0; /* a grid so thin that all points lie at more ends */
+  const double hold = ends[more][d] > 0.0 ? sum[more][d] / ends[more][d] : 0.5;
 
-  return PetscIsInfOrNanReal(hold) ? 0.5 : PetscFloorReal(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
+  return PetscIsInfOrNanReal(hold) ? 0.5 : floor(hold * HJ_LAST_STEPS + 0.5) / HJ_LAST_STEPS;
 }
 
 /*
@@ -135,7 +135,7 @@ PetscErrorCode HJCoarsenTake(MPI_Comm comm, const HJGrid *grid, const HJMeasure 
 
   PetscFunctionBegin;
   PetscCallMPI(
-    MPI_Allreduce(MPI_IN_PLACE, &all, (PetscMPIInt)(HJ_MEASURE_SUMS + HJ_MEASURE_RATIOS + HJ_MEASURE_FIRST), MPIU_REAL, MPIU_SUM, comm));
+    MPI_Allreduce(MPI_IN_PLACE, &all, (PetscMPIInt)(HJ_MEASURE_SUMS + HJ_MEASURE_RATIOS + HJ_MEASURE_FIRST), MPI_DOUBLE, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, comm));
   c->others  = most[0];
   c->least   = most[1] > 0.0 ? 1.0 / most[1] : 0.0;

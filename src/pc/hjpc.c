@@ -474,9 +474,10 @@ static PetscErrorCode HJCheckPETSc(void)
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found[0]));
   PetscCall(PetscDataTypeFromString("real", &real, &found[1]));
   PetscCheck(found[0] && found[1] && scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "This libhjacobi was built with real numbers in double precision, and the PETSc of the program has others. Use a PETSc "
+             "This libhjacobi was built with real numbers in %s precision, and the PETSc of the program has others. %s; it needs one "
              "without "
-             "--with-scalar-type=complex, in double precision");
+             "--with-scalar-type=complex, in double or single precision",
+             HJ_BY_PRECISION("double", "single"), cure);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,7 @@ static const HJReal HJ_PI = 3.14159265358979323846264338327950288L;
    Coefficients beta of the optimised fourth-kind polynomials of degree 1 to 16, one degree a row: published figures of
    Lottes, Optimal polynomial smoothers for multigrid V-cycles, Numer. Linear Algebra Appl. 30 (2023) e2518
 */
-static const PetscReal HJBetas[HJ_MAX_OPT_CHEBYSHEV4K][HJ_MAX_OPT_CHEBYSHEV4K] = {
+static const double HJBetas[HJ_MAX_OPT_CHEBYSHEV4K][HJ_MAX_OPT_CHEBYSHEV4K] = {
   // clang-format off
   {1.12500000000000},
   {1.02387287570313, 1.26408905371085},
@@ -70,7 +70,7 @@ static void HJRoots_Chebyshev4(PetscInt k, HJReal emax, HJReal root[])
 /*
    The optimised polynomial: step i of the fourth-kind iteration, which takes its residual from degree i - 1 to i, is scaled by beta_i
 */
-static HJReal HJOptChebyshev4(PetscInt k, const PetscReal beta[], HJReal phi)
+static HJReal HJOptChebyshev4(PetscInt k, const double beta[], HJReal phi)
 {
   HJReal p = 1 - (HJReal)beta[0];
 
@@ -79,7 +79,7 @@ static HJReal HJOptChebyshev4(PetscInt k, const PetscReal beta[], HJReal phi)
   return p;
 }
 
-static HJReal HJBisect(PetscInt k, const PetscReal beta[], HJReal lo, HJReal hi)
+static HJReal HJBisect(PetscInt k, const double beta[], HJReal lo, HJReal hi)
 {
   const PetscBool rising = (PetscBool)(HJOptChebyshev4(k, beta, lo) < 0);
 
@@ -95,10 +95,10 @@ static HJReal HJBisect(PetscInt k, const PetscReal beta[], HJReal lo, HJReal hi)
 /* The roots lie within (0, emax), about as far apart in phi as those of the fourth kind, pi / (2 k + 1): steps of a 32nd part find each */
 static PetscErrorCode HJRoots_OptChebyshev4(MPI_Comm comm, PetscInt k, HJReal emax, HJReal root[])
 {
-  const PetscReal *beta  = HJBetas[k - 1];
-  const PetscInt   steps = 32 * k;
-  PetscInt         n     = 0;
-  HJReal           lo = HJ_PI / (4 * steps), hi, plo = HJOptChebyshev4(k, beta, lo), phi;
+  const double  *beta  = HJBetas[k - 1];
+  const PetscInt steps = 32 * k;
+  PetscInt       n     = 0;
+  HJReal         lo = HJ_PI / (4 * steps), hi, plo = HJOptChebyshev4(k, beta, lo), phi;
 
   PetscFunctionBegin;
   for (PetscInt i = 1; i <= steps && n < k; i++, lo = hi, plo = phi) {
@@ -240,6 +240,6 @@ PetscInt HJScheduleSafeKJacobi(PetscReal skew, PetscReal emax, PetscReal omega)
   PetscReal       most = PetscMax(1, PetscSqr(1 - 2 * h));
 
   if (PetscAbsReal(top) < 1) most = PetscMax(most, PetscSqr(1 - h - h * top) + b * b * (1 - top * top));
-  if (most <= 1 + 1e-12) return HJ_MAX_K;
+  if (most <= 1 + HJ_BY_PRECISION(1e-12, 1e-6)) return HJ_MAX_K;
   return (PetscInt)PetscMin(HJ_MAX_K, 2 * PetscLogReal(1.8) / PetscLogReal(most));
 }

@@ -16,7 +16,7 @@
 /* The rows of a point as they are compared: what leads outside the domain, one bit a slot, and [slots of a box][dof][dof] numbers */
 typedef struct {
   PetscInt        dof, nslots, width; /* width: numbers of a point's rows */
-  size_t          bytes;              /* of an item: an unsigned 64-bit number, then the rows */
+  size_t          bytes;              /* of an item: an unsigned 64-bit number, then the rows, then zeros up to a multiple of 8 */
   PetscBool       rows_fit;           /* there are no more than HJ_SYSTEM_ROWS of them */
   HJDistinct      distinct;
   PetscCount      first[HJ_SYSTEM_ROWS]; /* point of each item */
@@ -145,7 +145,7 @@ static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSy
   s->dof       = rows->dof;
   s->nslots    = rows->nslots;
   s->width     = s->nslots * s->dof * s->dof;
-  s->bytes     = sizeof(uint64_t) + s->width * sizeof(PetscScalar);
+  s->bytes     = sizeof(uint64_t) + (s->width * sizeof(PetscScalar) + 7) / 8 * 8;
   s->one       = HJRowsAreOneBlock(rows);
   s->rows_fit  = (PetscBool)(s->one || HJ_SYSTEM_ROWS * s->bytes <= HJ_SYSTEM_BYTES);
   s->singular  = -1;
@@ -154,7 +154,7 @@ static PetscErrorCode HJSystemScan(HJRows *rows, const HJRowReader *reader, HJSy
   PetscCall(HJDistinctCreate(s->one ? HJ_MAX_SLOTS : s->rows_fit ? HJ_SYSTEM_ROWS : 1, s->bytes, s->bytes / 8, &s->distinct));
   if (!s->one && !reader) PetscCall(PetscMalloc1(HJBoxSize(&rows->grid->owned), &s->id));
   PetscCall(PetscCalloc1(s->width, &s->present));
-  PetscCall(PetscMalloc1(s->bytes, &s->item));
+  PetscCall(PetscCalloc1(s->bytes, &s->item));
   PetscCall(PetscMalloc1(3 * s->dof * s->dof, &s->work));
   if (reader && !s->one) PetscCall(HJSystemScanDevice(rows, reader, s));
   else PetscCall(HJRowsForEachBlock(rows, HJSystemScanVisit, s));

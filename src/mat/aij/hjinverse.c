@@ -8,8 +8,9 @@
 #include "operator/hjvectors.h"
 
 #define HJ_INVERSE_PROBES 2
-#define HJ_INVERSE_GOOD   1e-12 /* most that A times the inverse may change a value, of what is summed up for it */
-#define HJ_INVERSE_GROWTH 1e10  /* most that is summed up for a value, of the largest: more where a matrix is singular but for rounding */
+#define HJ_INVERSE_GOOD   HJ_BY_PRECISION(1e-12, 1e-4) /* most that A times the inverse may change a value, of what is summed up for it */
+#define HJ_INVERSE_GROWTH                                                                                                                  \
+  HJ_BY_PRECISION(1e10, 1e5) /* most that is summed up for a value, of the largest: more where a matrix is singular but for rounding */
 
 typedef struct {
   const HJBackendOps *ops;

@@ -551,7 +551,8 @@ static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
   PetscCheck(type == NORM_1 || type == NORM_INFINITY || type == NORM_FROBENIUS, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "No norm %s of a matrix of type " MATHJSTENCIL "; use NORM_1, NORM_INFINITY or NORM_FROBENIUS", NormTypes[type]);
   if (type == NORM_FROBENIUS) PetscCall(HJMatGetLargestStored(A, &largest));
-  if (!(largest > 1e100 && largest < PETSC_INFINITY) && !(largest > 0.0 && largest < 1e-100)) largest = 1.0; /* squares are numbers */
+  if (!(largest > HJ_BY_PRECISION(1e100, 1e15) && largest < PETSC_INFINITY) && !(largest > 0.0 && largest < HJ_BY_PRECISION(1e-100, 1e-15)))
+    largest = 1.0; /* squares are numbers */
   PetscCall(MatCreateVecs(A, NULL, &sums));
   PetscCall(HJMatSums(A, type, largest, sums));
   if (type == NORM_FROBENIUS) {
