@@ -8,7 +8,7 @@
     PetscCheck(error_ == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(error_));                                   \
   } while (0)
 
-static __global__ void Line(int n, long long total, double h2, const double *b, const double *x, double *y)
+static __global__ void Line(int n, long long total, double h2, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const long long p = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
@@ -18,7 +18,7 @@ static __global__ void Line(int n, long long total, double h2, const double *b, 
   y[p] = 0.5 * (h2 * b[p] + left + right);
 }
 
-static __global__ void Plane(int n, double h2, const double *b, const double *x, double *y)
+static __global__ void Plane(int n, double h2, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
 
@@ -50,11 +50,11 @@ template <typename Launch> static PetscErrorCode Time(Launch launch, double *sec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ClassicGPU(int dim, int n, int copies, const int block[2], double h2, const double *b, double *x, double *y, int its,
-                          double *seconds)
+PetscErrorCode ClassicGPU(int dim, int n, int copies, const int block[2], double h2, const PetscScalar *b, PetscScalar *x, PetscScalar *y,
+                          int its, double *seconds)
 {
   const long long total = (long long)n * (dim == 1 ? copies : n);
-  double         *from = x, *to = y;
+  PetscScalar    *from = x, *to = y;
 
   PetscFunctionBegin;
   PetscCall(Time(
@@ -62,24 +62,24 @@ PetscErrorCode ClassicGPU(int dim, int n, int copies, const int block[2], double
       for (int i = 0; i < its; i++) {
         if (dim == 1) Line<<<(unsigned)((total + block[0] - 1) / block[0]), block[0]>>>(n, total, h2, b, from, to);
         else Plane<<<dim3((n + block[0] - 1) / block[0], (n + block[1] - 1) / block[1]), dim3(block[0], block[1])>>>(n, h2, b, from, to);
-        double *swap = from;
+        PetscScalar *swap = from;
         from = to, to = swap;
       }
       return PETSC_SUCCESS;
     },
     seconds));
   Check(cudaGetLastError());
-  if (from != x) Check(cudaMemcpy(x, from, total * sizeof(double), cudaMemcpyDeviceToDevice));
+  if (from != x) Check(cudaMemcpy(x, from, total * sizeof(*x), cudaMemcpyDeviceToDevice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static __global__ void Fill(int n, double *A)
+static __global__ void Fill(int n, PetscScalar *A)
 {
   for (long long q = blockIdx.x * (long long)blockDim.x + threadIdx.x; q < (long long)n * n; q += (long long)gridDim.x * blockDim.x)
     A[q] = DenseEntry(n, (int)(q % n), (int)(q / n));
 }
 
-PetscErrorCode FillDenseGPU(int n, double *A)
+PetscErrorCode FillDenseGPU(int n, PetscScalar *A)
 {
   PetscFunctionBegin;
   Fill<<<4096, 256>>>(n, A);
@@ -89,7 +89,7 @@ PetscErrorCode FillDenseGPU(int n, double *A)
 }
 
 /* The squares of a block's updates are summed in shared memory, then added to one number, as the notes on dense Jacobi have it */
-static __global__ void Dense(int n, const double *A, const double *b, const double *x, double *y, double *squares)
+static __global__ void Dense(int n, const PetscScalar *A, const PetscScalar *b, const PetscScalar *x, PetscScalar *y, double *squares)
 {
   extern __shared__ double partial[];
   const int                i   = blockIdx.x * blockDim.x + threadIdx.x;
@@ -109,10 +109,11 @@ static __global__ void Dense(int n, const double *A, const double *b, const doub
   if (!threadIdx.x) atomicAdd(squares, partial[0]);
 }
 
-PetscErrorCode ClassicDenseGPU(int n, const double *A, const double *b, double *x, double *y, int its, double *seconds)
+PetscErrorCode ClassicDenseGPU(int n, const PetscScalar *A, const PetscScalar *b, PetscScalar *x, PetscScalar *y, int its, double *seconds)
 {
-  const int threads = 128;
-  double   *squares, *from = x, *to = y;
+  const int    threads = 128;
+  double      *squares;
+  PetscScalar *from = x, *to = y;
 
   PetscFunctionBegin;
   Check(cudaMalloc(&squares, sizeof(double)));
@@ -124,13 +125,13 @@ PetscErrorCode ClassicDenseGPU(int n, const double *A, const double *b, double *
         Check(cudaMemsetAsync(squares, 0, sizeof(double)));
         Dense<<<(n + threads - 1) / threads, threads, threads * sizeof(double)>>>(n, A, b, from, to, squares);
         Check(cudaMemcpy(&change, squares, sizeof(double), cudaMemcpyDeviceToHost));
-        double *swap = from;
+        PetscScalar *swap = from;
         from = to, to = swap;
       }
       return PETSC_SUCCESS;
     },
     seconds));
-  if (from != x) Check(cudaMemcpy(x, from, n * sizeof(double), cudaMemcpyDeviceToDevice));
+  if (from != x) Check(cudaMemcpy(x, from, n * sizeof(*x), cudaMemcpyDeviceToDevice));
   Check(cudaFree(squares));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -235,19 +235,20 @@ static PetscErrorCode CheckReduction(Mat A, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ClassicHost(int dim, int n, int copies, double h2, const double *b, double *x, double *y, int its, double *seconds)
+PetscErrorCode ClassicHost(int dim, int n, int copies, double h2, const PetscScalar *b, PetscScalar *x, PetscScalar *y, int its,
+                           double *seconds)
 {
-  const int rows = dim == 1 ? copies : n;
-  double   *from = x, *to = y;
-  double    start = MPI_Wtime();
+  const int    rows = dim == 1 ? copies : n;
+  PetscScalar *from = x, *to = y;
+  double       start = MPI_Wtime();
 
   PetscFunctionBegin;
   for (int it = 0; it < its; it++) {
-    double *swap = from;
+    PetscScalar *swap = from;
 
     for (int j = 0; j < rows; j++) {
-      const double *line = from + (size_t)j * n, *south = dim == 2 && j ? line - n : NULL,
-                   *north = dim == 2 && j < rows - 1 ? line + n : NULL;
+      const PetscScalar *line = from + (size_t)j * n, *south = dim == 2 && j ? line - n : NULL,
+                        *north = dim == 2 && j < rows - 1 ? line + n : NULL;
 
       for (int i = 0; i < n; i++) {
         double sum = h2 * b[(size_t)j * n + i];
