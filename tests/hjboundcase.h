@@ -208,7 +208,7 @@ static inline PETSC_UNUSED PetscErrorCode Spectrum(Mat A, PetscBool absolute, Pe
     const PetscReal value = PetscSqrtReal(re[i] * re[i] + im[i] * im[i]);
 
     *rho = PetscMax(*rho, value);
-    if (value > 1e-10) *least = PetscMin(*least, value);
+    if (value > HJTestDigits(1e-10)) *least = PetscMin(*least, value);
   }
   PetscCall(PetscFree2(re, im));
   PetscCall(KSPDestroy(&ksp));
@@ -229,7 +229,7 @@ static inline PETSC_UNUSED PetscErrorCode Multigrid(DM da, Mat A, PetscInt level
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 200));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 200));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCMG));

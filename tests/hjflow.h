@@ -149,7 +149,7 @@ static inline PETSC_UNUSED PetscErrorCode FlowSolve(const Flow *f, MatType matty
   PetscCall(ProblemKSP(da, A, KSPGMRES, type, ksp, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(KSPGMRESSetRestart(*ksp, 50));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, 0.0, PETSC_DEFAULT, 300));
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 300));
   PetscCall(KSPSolve(*ksp, b, x));
   PetscCall(KSPGetIterationNumber(*ksp, its));
   PetscCall(VecAXPY(x, -1.0, exact));

@@ -74,12 +74,13 @@ static inline uint64_t FuzzMix(uint64_t z)
   return z ^ (z >> 31);
 }
 
-static inline PetscReal FuzzUnit(uint64_t z)
+/* double: below 1 also where PETSc's numbers are single */
+static inline double FuzzUnit(uint64_t z)
 {
-  return (PetscReal)(FuzzMix(z) >> 11) / 9007199254740992.0;
+  return (double)(FuzzMix(z) >> 11) / 9007199254740992.0;
 }
 
-static inline PetscReal Uniform(Fuzz *f, PetscReal low, PetscReal high)
+static inline double Uniform(Fuzz *f, double low, double high)
 {
   return low + (high - low) * FuzzUnit(f->state++);
 }
@@ -94,13 +95,14 @@ static inline PetscBool Chance(Fuzz *f, PetscReal share)
   return (PetscBool)(Uniform(f, 0, 1) < share);
 }
 
-static inline PetscReal Decades(Fuzz *f, PetscReal low, PetscReal high)
+/* In single precision as many of these as are a tolerance there, see HJTestDigits() */
+static inline PetscReal Decades(Fuzz *f, double low, double high)
 {
-  return PetscPowReal(10.0, Uniform(f, low, high));
+  return HJTestDigits(pow(10.0, Uniform(f, low, high)));
 }
 
 /* A number in [0, 1) of a point or a pair of points; it is another one for each use */
-static inline PetscReal PointUnit(const Fuzz *f, uint64_t use, PetscInt i, PetscInt j)
+static inline double PointUnit(const Fuzz *f, uint64_t use, PetscInt i, PetscInt j)
 {
   return FuzzUnit(f->key ^ FuzzMix(FuzzMix(use) + 7919 * (uint64_t)PetscMin(i, j)) ^ FuzzMix(31 * (uint64_t)PetscMax(i, j) + use));
 }
@@ -307,11 +309,11 @@ static inline PetscErrorCode FuzzLook(Fuzz *f)
       size += PetscAbsScalar(a[o]);
       if (a[o] == 0.0 || !FuzzNeighbor(f, at, o, to, &out)) continue;
       f->part[FuzzRoot(f->part, i)] = FuzzRoot(f->part, FuzzNatural(f, to));
-      if (PetscAbsScalar(a[o] - f->a[FUZZ_OFFSETS * FuzzNatural(f, to) + 26 - o]) > 1e-14 * PetscAbsScalar(a[o]))
+      if (PetscAbsScalar(a[o] - f->a[FUZZ_OFFSETS * FuzzNatural(f, to) + 26 - o]) > HJTestDigits(1e-14) * PetscAbsScalar(a[o]))
         f->symmetric = PETSC_FALSE;
     }
-    if (2.0 * a[13] < size * (1.0 - 1e-13)) f->dominant = PETSC_FALSE;
-    if (PetscAbsReal(sum) > 1e-12 * size) regular[i] = PETSC_TRUE;
+    if (2.0 * a[13] < size * (1.0 - HJTestDigits(1e-13))) f->dominant = PETSC_FALSE;
+    if (PetscAbsReal(sum) > HJTestDigits(1e-12) * size) regular[i] = PETSC_TRUE;
   }
   for (PetscInt i = 0; i < f->points; i++) f->part[i] = FuzzRoot(f->part, i);
   for (PetscInt i = 0; i < f->points; i++)
@@ -420,7 +422,7 @@ static inline void FuzzDrawGrid(Fuzz *f)
 static inline void FuzzDrawCoefficients(Fuzz *f)
 {
   f->cells    = Chance(f, 0.3) ? CELLS_CONSTANT : (Cells)Below(f, CELLS_KINDS);
-  f->contrast = f->cells <= CELLS_SMOOTH ? 1.0 : Decades(f, 1, 8) * (Chance(f, 0.1) ? 1e-4 : 1.0);
+  f->contrast = f->cells <= CELLS_SMOOTH ? 1.0 : Decades(f, 1, 8) * (Chance(f, 0.1) ? HJTestDigits(1e-4) : 1.0);
   for (PetscInt d = 0; d < 3; d++) f->axis[d] = f->stretch[d] = 1.0;
   if (Chance(f, 0.25))
     for (PetscInt d = 0; d < f->dim; d++) f->axis[d] = Decades(f, -2.5, 0.5);
@@ -442,8 +444,8 @@ static inline void FuzzDrawCoefficients(Fuzz *f)
   f->keep_columns = Chance(f, 0.5);
   if (f->known && Chance(f, 0.05)) f->known_value = 0.0;
   f->shift         = Chance(f, 0.8) ? 0.0 : Decades(f, -6, 1) * (Chance(f, 0.3) ? -0.02 : 1.0);
-  f->scale         = Chance(f, 0.85) ? 1.0 : Decades(f, -150, 150);
-  f->row_decades   = Chance(f, 0.9) ? 0.0 : Uniform(f, 0, 6);
+  f->scale         = Chance(f, 0.85) ? 1.0 : Decades(f, HJ_BY_PRECISION(-150, -25), HJ_BY_PRECISION(150, 25));
+  f->row_decades   = Chance(f, 0.9) ? 0.0 : Uniform(f, 0, HJ_BY_PRECISION(6, 2.5));
   f->scale_columns = Chance(f, 0.5);
   f->bad           = Chance(f, 0.94) ? BAD_NONE : (Bad)(1 + Below(f, 3));
   f->bad_value     = Chance(f, 0.5) ? NAN : INFINITY;
@@ -503,7 +505,7 @@ static inline void FuzzDrawSolver(Fuzz *f)
     f->side = PC_LEFT;
     f->norm = cg_norms[Below(f, 2)];
   }
-  f->rtol         = Chance(f, 0.7) ? 1e-8 : Decades(f, -10, -4);
+  f->rtol         = Chance(f, 0.7) ? HJTestDigits(1e-8) : Decades(f, -10, -4);
   f->guess        = Chance(f, 0.15);
   f->again        = Chance(f, 0.25);
   f->again_scale  = Chance(f, 0.3) ? Decades(f, -6, 6) : 1.0;
@@ -618,13 +620,14 @@ static inline void FuzzJudge(Fuzz *f)
     if (f->wall[d][0] == WALL_IDENTITY || f->wall[d][1] == WALL_IDENTITY) known = PETSC_TRUE;
     if (f->boundary[d] == DM_BOUNDARY_MIRROR) mirrored = PETSC_TRUE;
   }
-  f->hard   = (PetscBool)(ratio > 1e6 || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
+  f->hard = (PetscBool)(ratio > HJTestDigits(1e6) || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
                         !f->defaults);
   f->unsafe = (PetscBool)(!f->defaults && (!f->symmetric || !f->dominant || f->bad));
-  f->alike  = (PetscBool)(ratio <= 1e6 && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0 &&
+  f->alike  = (PetscBool)(ratio <= HJTestDigits(1e6) && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0 &&
                          f->flow != FLOW_RANDOM);
-  f->mild   = (PetscBool)(ratio <= 1e6 && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults && f->scale > 1e-100 &&
-                        f->scale < 1e100 && f->row_decades <= (f->scale_columns ? 0.0 : 3.0) && f->flow != FLOW_RANDOM &&
+  f->mild   = (PetscBool)(ratio <= HJTestDigits(1e6) && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults &&
+                        f->scale > HJ_BY_PRECISION(1e-100, 1e-15) && f->scale < HJ_BY_PRECISION(1e100, 1e15) &&
+                        f->row_decades <= (f->scale_columns ? 0.0 : HJ_BY_PRECISION(3.0, 1.3)) && f->flow != FLOW_RANDOM &&
                         !(f->flow && known && value > 100.0) && !(mirrored && !strcmp(f->ksp, KSPCG)));
 }
 

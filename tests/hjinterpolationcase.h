@@ -95,7 +95,7 @@ static inline PETSC_UNUSED PetscReal PairEntry(const Weighted *w, const PetscInt
     if (w->c.kind == ROW) sum[d] = PetscAbs(off[d]);
     if (w->c.kind == DICTIONARY) sum[d] = sum[d] / 8 % 2 + 2 * PetscAbs(off[d]);
   }
-  a = -PetscPowReal(10.0, 3 * Random(sum[0], sum[1], sum[2], 1, salt));
+  a = -PetscPowReal(10.0, HJ_BY_PRECISION(3, 1.3) * Random(sum[0], sum[1], sum[2], 1, salt));
   if (w->mixed && Random(sum[0], sum[1], sum[2], 3, salt) > 0.5) a = -a;
   return w->symmetric ? a : a * (1 + 0.5 * Random(at[0] + 3 * off[0], at[1] + 5 * off[1], at[2] + 7 * off[2], 2, salt));
 }

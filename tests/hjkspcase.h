@@ -123,7 +123,9 @@ static inline PETSC_UNUSED PetscErrorCode MakeSolver(const Case *c, const System
   PetscCall(ProblemKSP(s->da, s->P, type, c->pc, ksp, &pc));
   PetscCall(KSPSetOperators(*ksp, s->A, s->P));
   PetscCall(KSPSetNormType(*ksp, c->norm));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, c->max_it));
+  /* without norms none ends it where single precision has no more digits */
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT,
+                             c->norm == KSP_NORM_NONE ? HJ_BY_PRECISION(c->max_it, PetscMin(c->max_it, 2)) : c->max_it));
   PetscCall(KSPSetInitialGuessNonzero(*ksp, c->guess));
   if (c->end == CONVERGED_MAXITS) PetscCall(KSPConvergedDefaultSetConvergedMaxits(*ksp, PETSC_TRUE));
   if (c->options) {
@@ -206,7 +208,7 @@ static inline PETSC_UNUSED PetscBool NormsAgree(PetscReal a, PetscReal b, PetscR
    of the first one */
 static inline PETSC_UNUSED PetscErrorCode CheckSame(const Case *c, const char *name, Solve *s, Solve *should, PetscReal tol)
 {
-  const PetscReal first = PetscMax(should->norms[0], 1e-300);
+  const PetscReal first = PetscMax(should->norms[0], HJ_BY_PRECISION(1e-300, 1e-30));
   const PetscBool nan   = HasNaN(c->end);
   PetscBool       agree = PETSC_TRUE, good = (PetscBool)(s->its == should->its && s->reason == should->reason && s->holds);
   PetscReal       diff = 0.0;
@@ -218,7 +220,8 @@ static inline PETSC_UNUSED PetscErrorCode CheckSame(const Case *c, const char *n
     if (!NormsAgree(s->norms[i], should->norms[i], tol * first)) good = PETSC_FALSE;
   for (PetscInt i = 0; i < s->seen && c->norm != KSP_NORM_NONE; i++) {
     if (!NormsAgree(s->told[i], s->norms[i], 0.0)) good = PETSC_FALSE;
-    if (c->norm == KSP_NORM_UNPRECONDITIONED && !nan && !NormsAgree(s->actual[i], s->told[i], 1e-10 * first)) good = PETSC_FALSE;
+    if (c->norm == KSP_NORM_UNPRECONDITIONED && !nan && !NormsAgree(s->actual[i], s->told[i], HJTestDigits(1e-10) * first))
+      good = PETSC_FALSE;
   }
   for (PetscInt i = 0; i < should->nnorms; i++)
     PetscCall(HJTestDetail("# %d: %.17g, should be %.17g; told %g, of the iterate %g", (int)i, (double)s->norms[i],
@@ -248,7 +251,7 @@ static inline PETSC_UNUSED PetscErrorCode SolveInside(const char *before, KSPTyp
   PetscFunctionBegin;
   PetscCall(MakeSystem(&c, &sys));
   PetscCall(ProblemKSP(sys.da, sys.A, KSPFGMRES, c.pc, &ksp, &pc));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, c.max_it));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, c.max_it));
   PetscCall(PetscSNPrintf(options, sizeof(options), "%s%s", before, type));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPSetOptionsPrefix(ksp, "in_"));
@@ -286,7 +289,7 @@ static inline PETSC_UNUSED PetscErrorCode TestInside(KSPType petsc, KSPType type
 
     PetscCall(SolveInside(before[split], petsc, (PetscBool)split, &x[0], &its[0]));
     PetscCall(SolveInside(before[split], type, (PetscBool)split, &x[1], &its[1]));
-    PetscCall(VecsAgree(x[1], x[0], 1e-9, &agree, &diff));
+    PetscCall(VecsAgree(x[1], x[0], HJTestDigits(1e-9), &agree, &diff));
     PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && its[0] > 0),
                        "%s in %s: %" PetscInt_FMT " iterations, with %s %" PetscInt_FMT ", answers differ by %g", type,
                        split ? PCFIELDSPLIT : PCMG, its[1], petsc, its[0], (double)diff));
@@ -340,7 +343,7 @@ static inline PETSC_UNUSED PetscErrorCode TestNewValues(KSPType petsc, KSPType t
     PetscCall(DestroySystem(&sys));
   }
   PetscCall(HJTestOK((PetscBool)(its[1][0] > 0 && its[1][0] == its[1][1] && PetscAbsInt(its[1][0] - its[0][0]) <= 1 &&
-                                 relative[1][0] < 1e-7 && relative[1][1] < 1e-7),
+                                 relative[1][0] < HJTestDigits(1e-7) && relative[1][1] < HJTestDigits(1e-7)),
                      "%s, %s%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with new values, residuals %g and %g; %s %" PetscInt_FMT,
                      type, Name(p, (PetscBool)!aij), known ? ", known rows" : "", its[1][0], its[1][1], (double)relative[1][0],
                      (double)relative[1][1], petsc, its[0][0]));

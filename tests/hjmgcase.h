@@ -7,7 +7,7 @@
 #include "hjproblem.h"
 
 /* As much as sums in another order may change, through the sweeps of a few levels */
-#define ROUNDING 1e-10
+#define ROUNDING HJTestDigits(1e-10)
 
 /* A matrix of the wanted type with the values of the problem */
 static inline PETSC_UNUSED PetscErrorCode MakeMatrix(const Problem *p, PetscBool stencil, DM *da, Mat *A)
@@ -36,7 +36,7 @@ static inline PETSC_UNUSED PetscErrorCode MakeKSP(Mat A, KSPType type, PetscInt 
 {
   PetscFunctionBegin;
   PetscCall(ProblemKSP(NULL, A, type, PCHJMG, ksp, pc));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, max_it));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

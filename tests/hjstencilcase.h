@@ -209,7 +209,7 @@ static inline PETSC_UNUSED PetscBool ProductMatches(const HJGrid *grid, const HJ
         }
         /* a product and two roundings by the scale for each of at most 27 terms */
         if (!(PetscAbsScalar(sum - di * Ax[at]) <= 30 * PETSC_MACHINE_EPSILON * size)) good = PETSC_FALSE;
-        if (di != (diag[at] == 0.0 ? 1.0 : 1.0 / diag[at])) good = PETSC_FALSE;
+        if (di != (PetscScalar)(diag[at] == 0.0 ? 1.0 : 1.0 / diag[at])) good = PETSC_FALSE;
       }
     }
   }

@@ -97,6 +97,23 @@ static inline PETSC_UNUSED PetscErrorCode HJTestLong(PetscBool *only_long)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A tolerance of tests, of a PETSc in double precision; in single the one that leaves as large a share of a number's digits:
+   log(tolerance) / log(epsilon) is the same. 1e-8 is then 3e-4, 1e-12 5e-6, 1e-14 7e-7. Where what rounds is known tests count in
+   PETSC_MACHINE_EPSILON
+*/
+static inline PETSC_UNUSED PetscReal HJTestDigits(double in_double)
+{
+  return HJ_BY_PRECISION(in_double, (PetscReal)pow(PETSC_MACHINE_EPSILON, log(in_double) / log(2.220446049250313e-16)));
+}
+
+/* Whether iterations to such a tolerance are those that a PETSc in double precision takes; in single, where it is not as far, they may be
+   fewer */
+static inline PETSC_UNUSED PetscBool HJTestIterations(PetscInt its, PetscInt in_double)
+{
+  return (PetscBool)(HJ_BY_PRECISION(its == in_double, its > 0 && its <= in_double));
+}
+
 /* Returns the exit code of the program; call before PetscFinalize() */
 static inline PETSC_UNUSED int HJTestDone(void)
 {

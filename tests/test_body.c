@@ -76,7 +76,7 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetTolerances(ksp, 1e-12, 1e-50, 1e10, 40));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-12), 1e-50, 1e10, 40));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_norm_type"));
   if (anew) {
@@ -99,15 +99,15 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscCall(VecShift(x, -1.0));
   PetscCall(VecPointwiseMult(r, x, inside));
   PetscCall(VecNorm(r, NORM_INFINITY, &norm[2]));
-  PetscCall(HJTestOK((PetscBool)(holds && norm[0] <= 1e-9 * norm[1] && norm[2] == 0.0),
+  PetscCall(HJTestOK((PetscBool)(holds && norm[0] <= HJTestDigits(1e-9) * norm[1] && norm[2] == 0.0),
                      "%" PetscInt_FMT "D, columns %s, %s%s%s, %s: %" PetscInt_FMT
                      " iterations, residual %g beside %g in the body, where x changes by %g",
                      p->dim, columns ? "kept" : "dropped", stencil ? "hjstencil" : "AIJ", varied ? ", varied" : "", anew ? ", anew" : "",
                      options, its, (double)norm[0], (double)norm[1], (double)norm[2]));
   PetscCall(VecSet(r, 1.0));
-  PetscCall(AdjointAgrees(pc, PCApplyTranspose, r, inside, 1e-10, &holds, &norm[0]));
+  PetscCall(AdjointAgrees(pc, PCApplyTranspose, r, inside, HJTestDigits(1e-10), &holds, &norm[0]));
   PetscCall(ProblemVector(da, 1, b));
-  if (holds) PetscCall(AdjointAgrees(pc, PCApplyTranspose, r, b, 1e-10, &holds, &norm[0]));
+  if (holds) PetscCall(AdjointAgrees(pc, PCApplyTranspose, r, b, HJTestDigits(1e-10), &holds, &norm[0]));
   PetscCall(HJTestOK(holds, "the transposed cycle is the transpose (%g)", (double)norm[0]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&inside));
@@ -147,13 +147,13 @@ static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, Pe
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, type));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e10, 2000));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 1e-50, 1e10, 2000));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   PetscCall(MatResidual(itself ? P : A, b, x, inside));
   PetscCall(VecNorm(inside, NORM_2, &norm[0]));
-  PetscCall(HJTestOK((PetscBool)(itself ? reason < 0 : reason > 0 && norm[0] <= 1e-5 * norm[1]),
+  PetscCall(HJTestOK((PetscBool)(itself ? reason < 0 : reason > 0 && norm[0] <= HJTestDigits(1e-5) * norm[1]),
                      "%" PetscInt_FMT "D, %s, %s: reason %d, residual %g of %g", p->dim, type,
                      itself ? "an operator of zeros"
                      : all  ? "a preconditioner's matrix of zeros"

@@ -544,9 +544,9 @@ static PetscErrorCode TestStrange(void)
   } cases[] = {
     {"a zero diagonal", 0.0, -1.0, 2.0, 3.0},
     {"an empty row", 0.0, 0.0, 1.9, 2.0},
-    {"a diagonal of 1e-60", 1e-60, -1.0, 1e60, 3e60},
-    {"a diagonal of 1e60", 1e60, -1.0, 1.9, 2.0},
-    {"entries of 1e-300, 1e300", 1e-300, 1e300, 0.0, 0.0},
+    {"a small diagonal", HJ_BY_PRECISION(1e-60, 1e-30), -1.0, HJ_BY_PRECISION(1e60, 1e30), HJ_BY_PRECISION(3e60, 3e30)},
+    {"a large diagonal", HJ_BY_PRECISION(1e60, 1e30), -1.0, 1.9, 2.0},
+    {"entries out of the range of products", HJ_BY_PRECISION(1e-300, 1e-37), HJ_BY_PRECISION(1e300, 1e37), 0.0, 0.0},
   };
 
   PetscFunctionBegin;

@@ -429,9 +429,9 @@ static PetscErrorCode TestMeasure(void)
     if (i % 2) PetscCall(ScaleRows(da, A));
     PetscCall(ProblemOnGPU(&device));
     PetscCall(Measure(da, A, device, &c));
-    good = (PetscBool)(PetscAbsReal(c.others - known[i / 2].c.others) <= 1e-12);
+    good = (PetscBool)(PetscAbsReal(c.others - known[i / 2].c.others) <= HJTestDigits(1e-12));
     for (PetscInt d = 0; d < known[i / 2].p.dim; d++) {
-      good = (PetscBool)(good && PetscAbsReal(c.strength[d] - known[i / 2].c.strength[d]) <= 1e-12 &&
+      good = (PetscBool)(good && PetscAbsReal(c.strength[d] - known[i / 2].c.strength[d]) <= HJTestDigits(1e-12) &&
                          c.factor[d] == known[i / 2].c.factor[d]);
       if (known[i / 2].p.ends != AROUND && known[i / 2].p.n[d] > 1) good = (PetscBool)(good && c.last[d] == known[i / 2].c.last[d]);
     }
@@ -580,7 +580,7 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
       worst = PetscMax(worst, PetscAbsReal(m[0].strength[d] - m[1].strength[d]));
       ends += m[0].first[d] != m[1].first[d] || m[0].before[d] != m[1].before[d] || m[0].last[d] != m[1].last[d];
     }
-    PetscCall(HJTestOK((PetscBool)(worst <= 1e-13 && HJCoarsenSame(&grid, &m[0], &m[1]) && !ends),
+    PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-13) && HJCoarsenSame(&grid, &m[0], &m[1]) && !ends),
                        "%s: the device measures what the host does (%g)", name, (double)worst));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
@@ -639,7 +639,7 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, p->ends == ROWS || p->ends == MIRRORED ? KSPGMRES : KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 100));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(KSPSetFromOptions(ksp));
@@ -664,21 +664,30 @@ static PetscErrorCode TestSolves(void)
   PetscCall(ProblemOnGPU(&gpu));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solves); i++) {
-    const Diffusion *p        = &solves[i].p;
-    const PetscInt   expected = solves[i].its;
-    PetscInt         its, levels;
-    PetscReal        residual;
-    PetscBool        good;
+    const PetscInt expected = solves[i].its;
+    Diffusion      p        = solves[i].p;
+    PetscInt       its, levels;
+    PetscReal      residual;
+    PetscBool      good, milder = PETSC_FALSE;
 
-    if (p->n[0] * p->n[1] * p->n[2] < 64 && size > 1) continue;
-    PetscCall(SolveDiffusion(p, &its, &levels, &residual));
-    if (gpu && size == 1) good = (PetscBool)(levels <= solves[i].levels && its <= expected); /* the coarsest grid is solved to the end */
+    if (p.n[0] * p.n[1] * p.n[2] < 64 && size > 1) continue;
+    /* single precision does not hold what couplings of 1 give to constants beside 1e6: milder ones have fewer levels */
+    for (int d = 0; d < p.dim && HJ_BY_PRECISION(0, p.ends == FLUX || p.ends == AROUND); d++) {
+      if (p.a[d] < 1e5) continue;
+      p.a[d] = HJTestDigits(p.a[d]);
+      milder = PETSC_TRUE;
+    }
+    PetscCall(SolveDiffusion(&p, &its, &levels, &residual));
+    if (milder) good = (PetscBool)(its <= expected);
+    else if (gpu && size == 1)
+      good = (PetscBool)(levels <= solves[i].levels && its <= expected); /* the coarsest grid is solved to the end */
     else if (gpu && levels == solves[i].levels) good = (PetscBool)(its == expected || its == expected - 1); /* gathered on one */
-    else good = (PetscBool)(levels == solves[i].levels ? its == expected : size > 1 && levels < solves[i].levels && its < 40);
-    PetscCall(HJTestOK((PetscBool)(good && residual < 1e-6),
+    else
+      good = (PetscBool)(levels == solves[i].levels ? HJTestIterations(its, expected) : size > 1 && levels < solves[i].levels && its < 40);
+    PetscCall(HJTestOK((PetscBool)(good && residual < HJTestDigits(1e-6)),
                        "%s: %" PetscInt_FMT " iterations on %" PetscInt_FMT " levels, expected %" PetscInt_FMT " on %" PetscInt_FMT
                        ", residual %g",
-                       DiffusionName(p), its, levels, expected, solves[i].levels, (double)residual));
+                       DiffusionName(&p), its, levels, expected, solves[i].levels, (double)residual));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -692,8 +701,8 @@ static PetscErrorCode TestExchanged(void)
 
   PetscFunctionBegin;
   PetscCall(SolveDiffusion(&p, &its, &levels, &residual));
-  PetscCall(HJTestOK((PetscBool)(its < 60 && residual < 1e-6), "%s: %" PetscInt_FMT " iterations, residual %g", DiffusionName(&p), its,
-                     (double)residual));
+  PetscCall(HJTestOK((PetscBool)(its < 60 && residual < HJTestDigits(1e-6)), "%s: %" PetscInt_FMT " iterations, residual %g",
+                     DiffusionName(&p), its, (double)residual));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -732,7 +741,7 @@ static PetscErrorCode TestNewValues(void)
       PetscCall(PCApply(pc[i], b, x[i]));
       PetscCall(PCHJMGGetLevels(pc[i], &levels[i]));
     }
-    PetscCall(VecsAgree(x[0], x[1], 1e-10, &agree, &diff));
+    PetscCall(VecsAgree(x[0], x[1], HJTestDigits(1e-10), &agree, &diff));
     PetscCall(HJTestOK((PetscBool)(agree && levels[0] == levels[1]), "new values, %s: as a new one on %d levels (%g)", DiffusionName(&p[v]),
                        (int)levels[1], (double)diff));
     PetscCall(PCDestroy(&pc[1]));

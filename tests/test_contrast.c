@@ -94,7 +94,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(ProblemBackend());
   PetscCall(PCHJacobiInitializePackage());
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(weak); i++) PetscCall(TestIsland(weak[i]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(weak); i++) PetscCall(TestIsland(HJTestDigits(weak[i])));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

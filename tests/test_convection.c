@@ -58,7 +58,7 @@ static PetscErrorCode Solve(DM da, Mat A, PCType type, PetscInt k, KSP *ksp, KSP
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, KSPGMRES));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, 0.0, PETSC_DEFAULT, 1000));
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 1000));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, type));
@@ -90,7 +90,7 @@ static PetscErrorCode CheckDefaults(PetscInt dim, PetscReal peclet)
   PetscCall(KSPDestroy(&ksp));
   for (PetscInt k = 0; k < 16; k += k ? k : 7) {
     PetscCall(Solve(da, A, PCHJACOBI, k, &ksp, &reason, &its, &residual));
-    PetscCall(HJTestOK((PetscBool)(reason > 0 && residual < 1e-6 && its <= jacobi),
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && residual < HJTestDigits(1e-6) && its <= jacobi),
                        "%dD, cell Péclet number %g, k %s: reason %d after %d iterations (Jacobi %d), true residual %g", (int)dim,
                        (double)peclet, k ? (k == 7 ? "7" : "14") : "not set", (int)reason, (int)its, (int)jacobi, (double)residual));
     PetscCall(KSPDestroy(&ksp));

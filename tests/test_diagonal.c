@@ -48,7 +48,7 @@ static PetscBool DamageAt(const Case *c, const PetscInt p[3], PetscReal was, Pet
   if (!here) return PETSC_FALSE;
   *skip = (PetscBool)(c->damage == MISSING);
   *is   = c->damage == TINY       ? 1e-20 * was
-          : c->damage == TINIEST  ? 1e-300
+          : c->damage == TINIEST  ? HJ_BY_PRECISION(1e-300, 1e-36)
           : c->damage == WEAK     ? 1e-5 * was
           : c->damage == NEGATIVE ? -was
                                   : 0.0;
@@ -121,7 +121,7 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *
   PetscFunctionBegin;
   PetscCall(ProblemKSP(NULL, A, type, pctype, ksp, &pc));
   PetscCall(ProblemSetDM(*ksp, da));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, 1e-50, 1e10, 1000));
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), 1e-50, 1e10, 1000));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,7 +137,7 @@ static PetscErrorCode Solve(KSP ksp, DM da, Mat A, PetscInt *its, PetscReal *res
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 3, b));
   PetscCall(ProblemSolve(ksp, A, b, x, its, &reason, residual));
-  if (reason <= 0 || !(*residual <= 1e-4)) *its = reason < 0 ? (PetscInt)reason : -1;
+  if (reason <= 0 || !(*residual <= HJTestDigits(1e-4))) *its = reason < 0 ? (PetscInt)reason : -1;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +152,7 @@ static PetscErrorCode TestSolves(const Case *c, PetscInt most)
   KSP       ksp;
   PC        pc;
   PetscInt  its;
-  PetscReal residual, limit = c->dim == 1 ? 1e-4 : 1e-5;
+  PetscReal residual, limit = HJTestDigits(c->dim == 1 ? 1e-4 : 1e-5);
   PetscBool nan = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -199,7 +199,7 @@ static PetscErrorCode TestAllSolves(void)
 static PetscErrorCode TestScales(void)
 {
   const Case      c        = {2, 65, ZERO, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE};
-  const PetscReal scales[] = {1.0, 1e10, 1e-10};
+  const PetscReal scales[] = {1.0, HJTestDigits(1e10), HJTestDigits(1e-10)};
   PetscInt        its[3];
   PetscReal       residual[3];
 
@@ -241,7 +241,8 @@ static PetscErrorCode TestJacobi(Damage damage, PetscBool varying)
     PetscCall(Solve(ksp, da, A, &its[i], &residual[i]));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] > 0 && PetscAbs(its[0] - its[1]) <= 2 && residual[0] <= 1e-5 && residual[1] <= 1e-5),
+  PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] > 0 && PetscAbs(its[0] - its[1]) <= 2 && residual[0] <= HJTestDigits(1e-5) &&
+                                 residual[1] <= HJTestDigits(1e-5)),
                      "hjacobi: %s: %" PetscInt_FMT " iterations, by MatMult() %" PetscInt_FMT "; true residuals %g, %g", Name(&c), its[0],
                      its[1], (double)residual[0], (double)residual[1]));
   PetscCall(MatDestroy(&A));
@@ -273,8 +274,8 @@ static PetscErrorCode TestLevels(void)
   PetscCall(KSPGetPC(smoother, &pc));
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(Solve(ksp, da, A, &its, &residual));
-  PetscCall(HJTestOK((PetscBool)(its > 0 && its < 30 && residual <= 1e-7), "PCMG with hjacobi: %" PetscInt_FMT " iterations, %g", its,
-                     (double)residual));
+  PetscCall(HJTestOK((PetscBool)(its > 0 && its < 30 && residual <= HJTestDigits(1e-7)),
+                     "PCMG with hjacobi: %" PetscInt_FMT " iterations, %g", its, (double)residual));
   PetscCall(MatDestroy(&P));
   PetscCall(DMDestroy(&coarse));
   PetscCall(KSPDestroy(&ksp));
@@ -300,14 +301,14 @@ static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
   PetscCall(Create(&c, 1.0, &da, &A));
   PetscCall(CreateKSP(da, A, KSPBICG, PCHJMG, &ksp));
   PetscCall(Solve(ksp, da, A, &its, &residual));
-  PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 12 && residual <= 1e-5), "bicg: %s: %" PetscInt_FMT " iterations, %g", Name(&c), its,
-                     (double)residual));
+  PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 12 && residual <= HJTestDigits(1e-5)), "bicg: %s: %" PetscInt_FMT " iterations, %g",
+                     Name(&c), its, (double)residual));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(DMCreateGlobalVector(da, &u));
   PetscCall(VecDuplicate(u, &v));
   PetscCall(ProblemVector(da, 1, u));
   PetscCall(ProblemVector(da, 2, v));
-  PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, 1e-12, &agree, &difference));
+  PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-12), &agree, &difference));
   PetscCall(HJTestOK(agree, "the transposed cycle is the transpose (%g)", (double)difference));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&u));
@@ -370,7 +371,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(Create(&c, 1.0, &da, &A));
   PetscCall(CreateKSP(da, A, KSPRICHARDSON, PCHJMG, &ksp));
   PetscCall(KSPSetNormType(ksp, norm));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e10, 3));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 1e-50, 1e10, 3));
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 3, b));
@@ -380,10 +381,10 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(RelativeResidual(A, b, x, &residual));
   PetscCall(VecNorm(b, NORM_2, &size));
   if (norm == KSP_NORM_UNPRECONDITIONED)
-    PetscCall(HJTestOK((PetscBool)(PetscAbsReal(said - residual * size) <= 1e-10 * said), "Richardson's residual %g is the true one, %g",
-                       (double)said, (double)(residual * size)));
-  PetscCall(HJTestOK((PetscBool)(reason <= 0 || residual <= 1e-5), "Richardson ends with reason %d, true residual %g", (int)reason,
-                     (double)residual));
+    PetscCall(HJTestOK((PetscBool)(PetscAbsReal(said - residual * size) <= HJTestDigits(1e-10) * said),
+                       "Richardson's residual %g is the true one, %g", (double)said, (double)(residual * size)));
+  PetscCall(HJTestOK((PetscBool)(reason <= 0 || residual <= HJTestDigits(1e-5)), "Richardson ends with reason %d, true residual %g",
+                     (int)reason, (double)residual));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "sum of the row's other entries for 1 that", &holds));
   PetscCall(HJTestOK(holds, "the view says that a point has another diagonal"));
@@ -421,7 +422,7 @@ static PetscErrorCode TestCancels(PetscBool stencil)
   PetscCall(VecRestoreArray(diagonal, &d));
   PetscCall(MatDiagonalSet(A, diagonal, INSERT_VALUES));
   PetscCall(CreateKSP(da, A, KSPGMRES, PCHJMG, &ksp));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 1e-50, 1e10, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 1e-50, 1e10, 60));
   PetscCall(Solve(ksp, da, A, &its, &residual));
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(HJTestOK((PetscBool)(its > 0 || n == 60), "diagonals of both signs: %" PetscInt_FMT " iterations, true residual %g", n,

@@ -189,9 +189,11 @@ static PetscErrorCode ErrorByLU(const Reference *r, Vec x, PetscReal *error)
    diagonal a small residual of scaled rows; a right one the residual. What arithmetic alone leaves is no fault */
 static PetscErrorCode AnswerIsRight(const Fuzz *f, const Reference *r, Vec x, PetscBool *right, PetscReal measures[5])
 {
-  const PetscReal relative = 1e3 * f->rtol;
-  const PetscReal backward = f->norm == KSP_NORM_UNPRECONDITIONED ? 1e-10 : f->hard ? 1e-3 : 100.0 * f->rtol;
-  const PetscReal rounding = f->hard ? 1e-10 : 1e-13;
+  const PetscReal relative = HJTestDigits(1e3) * f->rtol;
+  const PetscReal backward = f->norm == KSP_NORM_UNPRECONDITIONED ? HJTestDigits(1e-10)
+                             : f->hard                            ? HJTestDigits(1e-3)
+                                                                  : HJTestDigits(100.0) * f->rtol;
+  const PetscReal rounding = f->hard ? HJTestDigits(1e-10) : HJTestDigits(1e-13);
 
   PetscFunctionBegin;
   PetscCall(Residuals(r->A, NULL, r, x, &measures[0], &measures[1]));

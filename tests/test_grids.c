@@ -213,7 +213,7 @@ static PetscErrorCode TestBoundaryRows(PetscInt dim, PetscInt n, PetscBool smoot
         const Case c = {dim, n, smooth, rows, values[v], 0, PETSC_FALSE};
 
         PetscCall(CaseSolve(&c, type, 0, &its, &residual, &distance));
-        PetscCall(HJTestOK((PetscBool)(its == want && residual < 1.1e-8 && distance == 0),
+        PetscCall(HJTestOK((PetscBool)(its == want && residual < HJTestDigits(1.1e-8) && distance == 0),
                            "%s, %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " inside alone, residual %.1e", CaseName(&c), type, its,
                            want, (double)residual));
       }
@@ -234,7 +234,7 @@ static PetscErrorCode TestValues(PetscInt dim, PetscInt n)
       PetscReal     residual, distance;
 
       PetscCall(CaseSolve(&c, type, 3.0, &its, &residual, &distance));
-      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 6 && residual < 1.1e-8 && distance < 1e-6),
+      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 6 && residual < HJTestDigits(1.1e-8) && distance < HJTestDigits(1e-6)),
                          "%s, %s, 3 on the boundary: %" PetscInt_FMT " iterations, residual %.1e, distance %.1e", CaseName(&c), type, its,
                          (double)residual, (double)distance));
     }
@@ -270,7 +270,7 @@ static PetscErrorCode TestSizes(PetscBool swept, PetscBool inverse)
       PetscCall(CaseSolve(&c, type, 0, &its, &residual, &distance));
       if (!*first) *first = its;
       bound = inverse ? PetscMax(known[i].its[t], *first) : known[i].its[t];
-      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= bound && residual < 1.1e-8),
+      PetscCall(HJTestOK((PetscBool)(its > 0 && its <= bound && residual < HJTestDigits(1.1e-8)),
                          "%s, %d times as long, %s%s: %d iterations, at most %d, residual %.1e", CaseName(&c), (int)PetscMax(c.times, 1),
                          type, swept ? ", swept" : "", (int)its, (int)bound, (double)residual));
     }
@@ -353,7 +353,7 @@ static PetscErrorCode TestPlaces(PetscInt dim, PetscInt n, PetscInt times, Petsc
         largest = PetscMax(largest, PetscAbsScalar(want[i]));
         error   = PetscMax(error, PetscAbsScalar(got[i] - want[i]));
       }
-      PetscCall(HJTestOK((PetscBool)(error <= 1e-11 * largest && places == expected),
+      PetscCall(HJTestOK((PetscBool)(error <= HJTestDigits(1e-11) * largest && places == expected),
                          "%s, %s, %d cycles%s: unknowns differ by %.1e of %.1e, cycles run %s", CaseName(&c), ways[w].type,
                          (int)ways[w].its, ways[w].guess ? " from a guess" : "", (double)error, (double)largest,
                          places ? "in place" : "on copies"));
@@ -408,8 +408,9 @@ static PetscErrorCode TestSweeps(PetscInt dim, PetscInt n)
       PetscCall(VecNorm(x[0], NORM_INFINITY, &norm));
       PetscCall(VecAXPY(x[0], -1.0, x[1]));
       PetscCall(VecNorm(x[0], NORM_INFINITY, &error));
-      PetscCall(HJTestOK((PetscBool)(error <= 1e-12 * norm), "%s, %d cycles of hjacobi%s, %d on the boundary: differ by %.1e of %.1e",
-                         CaseName(&c), way & 2 ? 3 : 1, way & 4 ? " from a guess" : "", way & 1 ? 5 : 0, (double)error, (double)norm));
+      PetscCall(HJTestOK((PetscBool)(error <= HJTestDigits(1e-12) * norm),
+                         "%s, %d cycles of hjacobi%s, %d on the boundary: differ by %.1e of %.1e", CaseName(&c), way & 2 ? 3 : 1,
+                         way & 4 ? " from a guess" : "", way & 1 ? 5 : 0, (double)error, (double)norm));
       for (int s = 0; s < 2; s++) PetscCall(VecDestroy(&x[s]));
     }
   }
@@ -451,8 +452,9 @@ static PetscErrorCode TestTurned(void)
       PetscCall(MatResidual(A, b, x, r));
       PetscCall(VecNorm(r, NORM_2, &norm[0]));
       PetscCall(VecNorm(b, NORM_2, &norm[1]));
-      PetscCall(HJTestOK((PetscBool)(its <= 6 && norm[0] < 1.1e-8 * norm[1]), "%s after others, %s: %d iterations, residual %.1e",
-                         CaseName(&cases[i]), types[t], (int)its, (double)(norm[0] / norm[1])));
+      PetscCall(HJTestOK((PetscBool)(its <= 6 && norm[0] < HJTestDigits(1.1e-8) * norm[1]),
+                         "%s after others, %s: %d iterations, residual %.1e", CaseName(&cases[i]), types[t], (int)its,
+                         (double)(norm[0] / norm[1])));
     }
     PetscCall(KSPDestroy(&ksp));
     for (int i = 0; i < 3; i++) PetscCall(VecDestroy((Vec *[]){&b, &x, &r}[i]));

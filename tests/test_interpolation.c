@@ -190,7 +190,7 @@ static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
     }
     PetscCall(MatRestoreRow(P, row, &m, &columns, &values));
   }
-  PetscCall(HJTestOK((PetscBool)(worst <= 1e-9), "%s: weights of the definition (%g)", name, (double)worst));
+  PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-9)), "%s: weights of the definition (%g)", name, (double)worst));
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&def.S));
   PetscCall(MatDestroy(&def.A));
@@ -267,7 +267,7 @@ static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, con
     PetscCall(Apply(alone.P, transpose, PETSC_FALSE, xs, m % 3 ? bs : NULL, ys));
     PetscCall(AllNatural(to, y[0], &all));
     PetscCall(VecCopy(all, bs));
-    PetscCall(VecsAgree(bs, ys, 1e-9, &agree, &diff[1]));
+    PetscCall(VecsAgree(bs, ys, HJTestDigits(1e-9), &agree, &diff[1]));
     serial = (PetscBool)(serial && agree);
     if (!same || !serial) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "# product %d: %g %g\n", m, (double)diff[0], (double)diff[1]));
     PetscCall(VecDestroy(&all));

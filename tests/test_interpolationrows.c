@@ -75,7 +75,8 @@ static PetscErrorCode TestHalf(const Weighted *w)
   PetscCall(HJMatTransferSetSymmetric(P, PETSC_TRUE));
   PetscCall(MatPtAP(first.half, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &second.half));
   PetscCall(HalvesAgree(&second, PETSC_TRUE, &good[1]));
-  good[1] = (PetscBool)(good[1] && jump[0].points == jump[1].points && PetscAbsReal(jump[0].largest - jump[1].largest) <= 1e-12);
+  good[1] = (PetscBool)(good[1] && jump[0].points == jump[1].points &&
+                        PetscAbsReal(jump[0].largest - jump[1].largest) <= HJTestDigits(1e-12));
   PetscCall((*set)(P, NULL, PETSC_TRUE, 0.0, &jump[0])); /* bilinear */
   PetscCall(MatPtAP(first.half, P, MAT_REUSE_MATRIX, PETSC_DEFAULT, &second.half));
   PetscCall(HJMatTransferSetSymmetric(P, PETSC_FALSE));
@@ -246,7 +247,7 @@ static PetscErrorCode KeepConstants(DM *da, Mat *A, PetscReal *worst, HJJump *ju
    entries are the others */
 static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
 {
-  const Jumps p = {dim, dim < 3 ? 65 : 33, BLOCKS, 1e6, 3, SAMPLED, NEUMANN, 0, 0};
+  const Jumps p = {dim, dim < 3 ? 65 : 33, BLOCKS, HJTestDigits(1e6), 3, SAMPLED, NEUMANN, 0, 0};
   DM          da;
   Mat         A;
   HJJump      jump;
@@ -258,7 +259,7 @@ static PetscErrorCode TestConstants(PetscInt dim, PetscReal sign)
   for (int level = 0; level < 3; level++) {
     PetscCall(KeepConstants(&da, &A, &worst, &jump));
     /* a row's sum is rounding of its largest entry, 1e6 times what is left of it after the others */
-    PetscCall(HJTestOK((PetscBool)(worst <= 1e-8 && jump.largest > 0.9 && jump.largest <= 1.0),
+    PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-8) && jump.largest > HJ_BY_PRECISION(0.9, 0.8) && jump.largest <= 1.0),
                        "%dD, sign %g, level %d: constants stay (%g), the jump is %g", (int)dim, (double)sign, level, (double)worst,
                        (double)jump.largest));
   }
@@ -306,7 +307,8 @@ static PetscErrorCode TestUncoupled(PetscBool lines)
   PetscCall(MatMult(g.P, x, y));
   PetscCall(VecMin(y, NULL, &least));
   PetscCall(VecMax(y, NULL, &most));
-  PetscCall(HJTestOK((PetscBool)(lines ? PetscAbsReal(least - 1) < 1e-14 && PetscAbsReal(most - 1) < 1e-14 : least == 0.0 && most == 0.0),
+  PetscCall(HJTestOK((PetscBool)(lines ? PetscAbsReal(least - 1) < HJTestDigits(1e-14) && PetscAbsReal(most - 1) < HJTestDigits(1e-14)
+                                       : least == 0.0 && most == 0.0),
                      "%s: a constant becomes %g to %g", lines ? "couplings along lines alone" : "no entry at all", (double)least,
                      (double)most));
   PetscCall(VecDestroy(&x));

@@ -304,11 +304,11 @@ static PetscErrorCode TestGetters(void)
   PetscCall(PCHJacobiGetCheckEvery(pc, &every));
   PetscCall(PCHJacobiGetCheckNorm(pc, &norm));
   PetscCall(PCHJacobiGetSlabType(pc, &slabs));
-  PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == 0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
+  PetscCall(HJTestOK((PetscBool)(k == 3 && n == 3 && w[0] == 0.5 && w[2] == (PetscReal)0.9 && schedule == PC_HJACOBI_SCHEDULE_CUSTOM),
                      "weights set k and the schedule"));
-  PetscCall(
-    HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == 0.6 && emax == 1.9 && emin == 0.2),
-             "numbers come back"));
+  PetscCall(HJTestOK((PetscBool)(overlap == 6 && tile[0] == 8 && tile[1] == 9 && tile[2] == 10 && omega == (PetscReal)0.6 &&
+                                 emax == (PetscReal)1.9 && emin == (PetscReal)0.2),
+                     "numbers come back"));
   PetscCall(HJTestOK((PetscBool)(backend == PC_HJACOBI_BACKEND_HOST && op == PC_HJACOBI_OPERATOR_STENCIL &&
                                  exchange == PC_HJACOBI_EXCHANGE_PETSCSF && every == 5 && norm == PC_HJACOBI_CHECK_NORM_UPDATE_MAX &&
                                  slabs == PC_HJACOBI_SLAB_PYRAMID),

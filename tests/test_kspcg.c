@@ -265,7 +265,7 @@ static PetscErrorCode TestNested(void)
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCKSPGetKSP(pc, &inner));
     PetscCall(KSPSetType(inner, types[i]));
-    PetscCall(KSPSetTolerances(inner, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+    PetscCall(KSPSetTolerances(inner, HJTestDigits(1e-9), PETSC_DEFAULT, PETSC_DEFAULT, 100));
     PetscCall(KSPGetPC(inner, &pc));
     PetscCall(PCSetType(pc, PCJACOBI));
     PetscCall(ProblemSolve(ksp, sys.A, sys.b, sys.x, &its[i], &reason, &relative[i]));
@@ -274,8 +274,8 @@ static PetscErrorCode TestNested(void)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(DestroySystem(&sys));
   }
-  PetscCall(VecsAgree(x[1], x[0], 1e-7, &agree, &diff));
-  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && relative[1] < 1e-8),
+  PetscCall(VecsAgree(x[1], x[0], HJTestDigits(1e-7), &agree, &diff));
+  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && relative[1] < HJTestDigits(1e-8)),
                      "inside of itself: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, residuals %g and %g, answers differ by %g",
                      its[1], its[0], (double)relative[1], (double)relative[0], (double)diff));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
@@ -310,7 +310,7 @@ static PetscErrorCode TestReuse(PetscBool aij)
     PetscCall(ProblemSolve(ksp, sys.A, sys.b, sys.x, &its, &reason, &relative));
     worst = PetscMax(worst, relative);
     PetscCall(HJTestDetail("# %s: %d iterations, reason %d, residual %g", types[i % 4], (int)its, (int)reason, (double)relative));
-    if (reason < 0 || relative > 1e-6) good = PETSC_FALSE;
+    if (reason < 0 || relative > HJTestDigits(1e-6)) good = PETSC_FALSE;
   }
   PetscCall(HJTestOK(good, "%s: types in turn, new values, KSPReset(): residuals up to %g", aij ? "AIJ" : "hjstencil", (double)worst));
   PetscCall(KSPDestroy(&ksp));
@@ -374,11 +374,11 @@ static PetscErrorCode TestSystem(void)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(VecSet(b, 1.0));
   PetscCall(ProblemKSP(da, A, KSPHJCG, PCHJMG, &ksp, &pc));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 30));
   PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &relative));
   PetscCall(ObjectViewHolds((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "as KSPCG: no stencil has the products", &holds));
-  PetscCall(HJTestOK((PetscBool)(reason > 0 && relative < 1e-6 && holds), "two unknowns a point: %" PetscInt_FMT " iterations, residual %g",
-                     its, (double)relative));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && relative < HJTestDigits(1e-6) && holds),
+                     "two unknowns a point: %" PetscInt_FMT " iterations, residual %g", its, (double)relative));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));

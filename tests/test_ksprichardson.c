@@ -119,7 +119,7 @@ static PetscErrorCode TestUserTest(const Problem *p, PCType pctype)
   PetscCall(MakeSolver(&c, &sys, KSPHJRICHARDSON, &ksp));
   PetscCall(KSPSetConvergenceTest(ksp, StopAtThird, &worst, NULL));
   PetscCall(ProblemSolve(ksp, sys.A, sys.b, sys.x, &its, &reason, NULL));
-  PetscCall(HJTestOK((PetscBool)(its == 3 && reason == KSP_CONVERGED_HAPPY_BREAKDOWN && worst < 1e-10),
+  PetscCall(HJTestOK((PetscBool)(its == 3 && reason == KSP_CONVERGED_HAPPY_BREAKDOWN && worst < HJTestDigits(1e-10)),
                      "a user's test, %s, %s: %" PetscInt_FMT " iterations, its norms differ by %g", pctype, Name(p, PETSC_TRUE), its,
                      (double)worst));
   PetscCall(KSPDestroy(&ksp));
@@ -210,11 +210,11 @@ static PetscErrorCode TestReuse(void)
     if (i == 4) PetscCall(KSPReset(ksp));
     if (i == 4) PetscCall(KSPSetOperators(ksp, sys.A, sys.A));
     PetscCall(ProblemSolve(ksp, sys.A, sys.b, sys.x, &its, &reason, &relative));
-    good = (PetscBool)(good && reason > 0 && relative < 1e-7);
+    good = (PetscBool)(good && reason > 0 && relative < HJTestDigits(1e-7));
     PetscCall(KSPSolveTranspose(ksp, sys.b, sys.x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(RelativeResidual(sys.A, sys.b, sys.x, &relative)); /* symmetric */
-    good = (PetscBool)(good && reason > 0 && relative < 1e-7);
+    good = (PetscBool)(good && reason > 0 && relative < HJTestDigits(1e-7));
   }
   PetscCall(HJTestOK(good, "types in turn, transposed systems, KSPReset()"));
   PetscCall(KSPDestroy(&ksp));

@@ -214,7 +214,9 @@ static PetscErrorCode SetOptions(Life *l, Solver *v)
   if (what == 1) PetscCall(PCHJMGSetLevels(pc, 1 + Below(l, 4)));
   if (what == 2) PetscCall(PCHJMGSetLevels(pc, PETSC_DECIDE));
   if (what == 3) PetscCall(PCHJMGSetTransfer(pc, (PCHJMGTransfer)Below(l, 2)));
-  if (what == 4) PetscCall(PCHJMGSetPrecision(pc, Below(l, 2) ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_DOUBLE));
+  if (what == 4)
+    PetscCall(
+      PCHJMGSetPrecision(pc, Below(l, 2) ? PC_HJMG_PRECISION_SINGLE : HJ_BY_PRECISION(PC_HJMG_PRECISION_DOUBLE, PC_HJMG_PRECISION_AUTO)));
   if (what == 5) PetscCall(PCHJMGSetCoarseSolve(pc, (PCHJMGCoarseSolve)Below(l, 3)));
   if (what == 6) PetscCall(PCHJacobiSetK(pc, k));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,7 +312,7 @@ static PetscErrorCode Solve(Life *l, Solver *v)
   PetscCall(KSPGetIterationNumber(v->ksp, &its));
   PetscCall(Residual(s, transposed, &relative));
   current = (PetscBool)(!v->reuse && !v->apart && !strcmp(pctype, PCHJMG));
-  right   = (PetscBool)(reason > 0 ? relative < 1e-6 : !current);
+  right   = (PetscBool)(reason > 0 ? relative < HJTestDigits(1e-6) : !current);
   if (reason < 0) PetscCall(VecSet(s->x, 0.0)); /* no guess for the next one */
   solved += reason > 0;
   ended += reason <= 0;
@@ -338,7 +340,7 @@ static PetscErrorCode Live(int number, PetscBool says)
     const int at = Below(&l, MATRICES);
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &l.solver[i].ksp));
-    PetscCall(KSPSetTolerances(l.solver[i].ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 300));
+    PetscCall(KSPSetTolerances(l.solver[i].ksp, HJTestDigits(1e-9), PETSC_DEFAULT, PETSC_DEFAULT, 300));
     PetscCall(KSPGetPC(l.solver[i].ksp, &pc));
     PetscCall(PCSetType(pc, Below(&l, 3) ? PCHJMG : PCHJACOBI));
     PetscCall(SetOperators(&l, &l.solver[i], at, at));

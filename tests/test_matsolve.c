@@ -82,7 +82,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, const char *options
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, FillRow, p));
   PetscCall(KSPSetComputeRHS(ksp, RightHandSide, NULL));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, NULL, NULL));
   PetscCall(KSPGetIterationNumber(ksp, its));
@@ -107,7 +107,7 @@ static PetscErrorCode TestSolvers(Problem *p)
 
     PetscCall(Solve(p, MATAIJ, solvers[s].options, &its[0], &x[0]));
     PetscCall(Solve(p, MATHJSTENCIL, solvers[s].options, &its[1], &x[1]));
-    PetscCall(VecsAgree(x[1], x[0], 1e-6, &agree, &diff));
+    PetscCall(VecsAgree(x[1], x[0], HJTestDigits(1e-6), &agree, &diff));
     PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
                        "%s, %" PetscInt_FMT "D %s: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT " (%g)", solvers[s].name, p->dim,
                        p->box ? "box" : "star", its[1], its[0], (double)diff));
@@ -154,7 +154,7 @@ static PetscErrorCode TestChangedValues(const char *pctype)
       PetscCall(KSPSolve(ksp[m], b, x[m]));
       PetscCall(KSPGetIterationNumber(ksp[m], &its[m]));
     }
-    PetscCall(VecsAgree(x[1], x[0], 1e-4, &agree, &diff));
+    PetscCall(VecsAgree(x[1], x[0], HJTestDigits(1e-4), &agree, &diff));
     PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
                        "%s, new values %d: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT " (%g)", pctype, i, its[1], its[0],
                        (double)diff));
@@ -219,7 +219,7 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 400));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-10), PETSC_DEFAULT, PETSC_DEFAULT, 400));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pctype));
   PetscCall(MatGetSize(A, &N, NULL));
@@ -231,14 +231,15 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
   PetscCall(KSPMatSolve(ksp, B, X));
   PetscCall(ColumnsResidual(A, B, X, &worst));
-  PetscCall(HJTestOK((PetscBool)(worst <= 1e-7), "%s on %s, three right-hand sides at once: residual %g", pctype, mattype, (double)worst));
+  PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-7)), "%s on %s, three right-hand sides at once: residual %g", pctype, mattype,
+                     (double)worst));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPSolveTranspose(ksp, b, x));
   PetscCall(MatMultTranspose(A, x, r));
   PetscCall(VecAXPY(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  PetscCall(HJTestOK((PetscBool)(norm[0] <= 1e-7 * norm[1]), "%s on %s, KSPSolveTranspose: residual %g", pctype, mattype,
+  PetscCall(HJTestOK((PetscBool)(norm[0] <= HJTestDigits(1e-7) * norm[1]), "%s on %s, KSPSolveTranspose: residual %g", pctype, mattype,
                      (double)(norm[0] / norm[1])));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -332,7 +333,7 @@ static PetscErrorCode TestBlocks(Problem *p)
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   for (int m = 0; m < 2; m++)
     PetscCall(Solve(p, m ? MATHJSTENCIL : MATAIJ, "-ksp_type gmres -pc_type gasm -pc_gasm_total_subdomains 4", &its[m], &x[m]));
-  PetscCall(VecsAgree(x[1], x[0], 1e-6, &agree, &diff));
+  PetscCall(VecsAgree(x[1], x[0], HJTestDigits(1e-6), &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]),
                      "GASM, four blocks on one rank: %" PetscInt_FMT " iterations, AIJ %" PetscInt_FMT " (%g)", its[1], its[0],
                      (double)diff));
@@ -609,8 +610,8 @@ static PetscErrorCode TestFactorsSingular(PetscInt n)
   PetscCall(MatResidual(A, b, x, r));
   PetscCall(VecNorm(r, NORM_INFINITY, &error));
   PetscCall(VecNorm(b, NORM_INFINITY, &norm));
-  PetscCall(HJTestOK((PetscBool)(error <= 1e-8 * norm), "factors of a singular matrix, %" PetscInt_FMT "^2: residual %g of %g", n,
-                     (double)error, (double)norm));
+  PetscCall(HJTestOK((PetscBool)(error <= HJTestDigits(1e-8) * norm),
+                     "factors of a singular matrix, %" PetscInt_FMT "^2: residual %g of %g", n, (double)error, (double)norm));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
@@ -668,7 +669,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
   PetscCall(KSPSetOptionsPrefix(ksp, "galerkin_"));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 60));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCSetDM(pc, da));

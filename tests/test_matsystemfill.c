@@ -392,7 +392,7 @@ static PetscErrorCode TestSolve(SystemKind kind)
 
     for (int m = 0; m < 2; m++) PetscCall(SolveWith(&s, m ? MATAIJ : MATHJSTENCIL, pcs[p], &residual[m], &its[m]));
     PetscCall(HJTestDetail("# %d, %d iterations, residuals %g, %g", (int)its[0], (int)its[1], (double)residual[0], (double)residual[1]));
-    PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && residual[0] < 1e-4), "%s, kind %d: as with AIJ", pcs[p], (int)kind));
+    PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && residual[0] < HJTestDigits(1e-4)), "%s, kind %d: as with AIJ", pcs[p], (int)kind));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

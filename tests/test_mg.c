@@ -108,7 +108,7 @@ static PetscErrorCode TestTranspose(const Problem *p, PetscBool inverse)
     if (i == 2) PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(TransposeError(pc, u, v, &error));
-    PetscCall(HJTestOK((PetscBool)(error <= 1e-11), "transposed%s%s: %s (%g)", inverse ? ", inverse" : "",
+    PetscCall(HJTestOK((PetscBool)(error <= HJTestDigits(1e-11)), "transposed%s%s: %s (%g)", inverse ? ", inverse" : "",
                        i == 2   ? ", said to be symmetric"
                        : i == 1 ? ", new values"
                                 : "",
@@ -224,7 +224,7 @@ static PetscErrorCode TestInverse(void)
       PetscCall(PCApply(pc[v], b, x[v]));
       if (IsSingular(p)) PetscCall(RemoveMean(x[v]));
     }
-    PetscCall(VecsAgree(x[0], x[1], 1e-9, &agree, &diff));
+    PetscCall(VecsAgree(x[0], x[1], HJTestDigits(1e-9), &agree, &diff));
     PetscCall(
       HJTestOK((PetscBool)(agree || size > 1), "the coarsest grid is solved to the end: %s (%g)", Name(p, PETSC_TRUE), (double)diff));
     PetscCall(PetscOptionsClearValue(NULL, "-other_mg_coarse_pc_hjacobi_reduction"));
@@ -322,7 +322,8 @@ static PetscErrorCode TestNoRoomTransposed(void)
   PetscTrMalloc = Refuse;
   PetscCall(TransposeError(pc, u, v, &error));
   PetscTrMalloc = real_malloc;
-  PetscCall(HJTestOK((PetscBool)(!refusals && error <= 1e-11), "transposed, no memory for the inverse's transpose (%g)", (double)error));
+  PetscCall(HJTestOK((PetscBool)(!refusals && error <= HJTestDigits(1e-11)), "transposed, no memory for the inverse's transpose (%g)",
+                     (double)error));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
   PetscCall(PCDestroy(&pc));
@@ -483,7 +484,7 @@ static PetscErrorCode TestStars(const Problem *p)
     for (int c = 0; c < 3 * p->dim; c++) {
       PetscCall(FillPower(coarse, c / 3, c % 3, v));
       for (int i = 0; i < 2; i++) PetscCall(MatMult(C[i], v, y[i]));
-      PetscCall(VecsAgree(y[0], y[1], 1e-12, &agree, &diff));
+      PetscCall(VecsAgree(y[0], y[1], HJTestDigits(1e-12), &agree, &diff));
       all = (PetscBool)(all && agree);
     }
     PetscCall(MatScale(A, 3.0));
@@ -500,7 +501,8 @@ static PetscErrorCode TestStars(const Problem *p)
     PetscInt n;
 
     PetscCall(VecGetSize(v, &n));
-    all = (PetscBool)(all && info.nz_used <= (1.0 + 2 * p->dim) * n && PetscAbsScalar(dot[0] - dot[1]) <= 1e-12 * PetscAbsScalar(dot[0]));
+    all = (PetscBool)(all && info.nz_used <= (1.0 + 2 * p->dim) * n &&
+                      PetscAbsScalar(dot[0] - dot[1]) <= HJTestDigits(1e-12) * PetscAbsScalar(dot[0]));
   }
   PetscCall(HJTestOK(all, "a star of a product: %s (%g)", Name(p, PETSC_TRUE), (double)diff));
   for (int i = 0; i < 2; i++) {

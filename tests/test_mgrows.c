@@ -54,7 +54,7 @@ static PetscErrorCode TestSmallIdentity(PetscBool distinct, PetscInt rank_points
     }
     PetscCall(VecDuplicate(b, &x[scaled]));
     PetscCall(ProblemKSP(da, A, odd ? KSPRICHARDSON : KSPGMRES, PCHJMG, &ksp, &pc));
-    PetscCall(KSPSetTolerances(ksp, 1e-12, 0.0, 1e10, 60));
+    PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-12), 0.0, 1e10, 60));
     PetscCall(PCHJMGSetRankPoints(pc, rank_points));
     PetscCall(KSPSolve(ksp, b, x[scaled]));
     PetscCall(KSPGetIterationNumber(ksp, &its[scaled]));
@@ -69,7 +69,7 @@ static PetscErrorCode TestSmallIdentity(PetscBool distinct, PetscInt rank_points
                      : odd    ? ", odd period"
                               : "",
                      its[1], its[0]));
-  PetscCall(HJTestOK((PetscBool)(diff < 1e-6 * norm), "small identity rows%s: the answer is that of rows of one size (%g)",
+  PetscCall(HJTestOK((PetscBool)(diff < HJTestDigits(1e-6) * norm), "small identity rows%s: the answer is that of rows of one size (%g)",
                      distinct ? ", all rows distinct"
                      : odd    ? ", odd period"
                               : "",
@@ -123,7 +123,7 @@ static PetscErrorCode TestConvection(void)
   PetscCall(VecDuplicate(exact, &b));
   PetscCall(VecDuplicate(exact, &x));
   PetscCall(ProblemKSP(NULL, A, KSPGMRES, PCHJMG, &ksp, &pc));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, 1e10, 60));
   for (int i = 0; i < 4; i++) {
     KSPConvergedReason reason;
     PetscReal          norm[2];
@@ -137,8 +137,8 @@ static PetscErrorCode TestConvection(void)
     PetscCall(VecAXPY(x, -1.0, exact));
     PetscCall(VecNorm(x, NORM_2, &norm[0]));
     PetscCall(VecNorm(exact, NORM_2, &norm[1]));
-    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[0] < 1e-4 * norm[1]), "convection, share %g: solved, error %g", (double)share[i],
-                       (double)(norm[0] / norm[1])));
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[0] < HJTestDigits(1e-4) * norm[1]), "convection, share %g: solved, error %g",
+                       (double)share[i], (double)(norm[0] / norm[1])));
   }
   PetscCall(HJTestOK((PetscBool)(levels[1] < levels[0] && levels[3] == levels[0]),
                      "convection: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " levels", levels[0], levels[1],
@@ -188,7 +188,7 @@ static PetscErrorCode TestUnsettled(PetscInt n, PetscReal share)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)b, &device, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(ProblemKSP(NULL, A, KSPGMRES, PCHJMG, &ksp, &pc));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, 1e10, 60));
   PetscCall(PetscGetFlops(&before));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscGetFlops(&after));
@@ -256,7 +256,7 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   PetscCall(VecDuplicate(exact, &b));
   PetscCall(VecDuplicate(exact, &x));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetTolerances(ksp, 1e-10, 0.0, 1e10, 60));
+  PetscCall(KSPSetTolerances(ksp, HJ_BY_PRECISION(1e-10, 1e-6), 0.0, 1e10, 60));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCHJMG));
@@ -275,7 +275,7 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
       PetscCall(VecNorm(exact, NORM_2, &norm[0]));
       PetscCall(VecAXPY(x, -1.0, exact));
       PetscCall(VecNorm(x, NORM_2, &norm[1]));
-      PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < 1e-5 * norm[0]),
+      PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= (method ? 20 : 10) && norm[1] < HJTestDigits(1e-5) * norm[0]),
                          "%s %g: %" PetscInt_FMT " iterations of %s, error %g", name, (double)scales[i], its,
                          (const char *[]){"gmres", "richardson", "richardson with coefficients from the rows"}[method],
                          (double)(norm[1] / norm[0])));
@@ -334,10 +334,11 @@ static PetscErrorCode TestVoid(void)
   PetscCall(MatMult(A, exact, b));
   PetscCall(ProblemKSP(NULL, A, KSPGMRES, PCHJMG, &ksp, &pc));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e10, 60));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, 1e10, 60));
   PetscCall(PCHJMGSetLevels(pc, 10));
   PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &norm));
-  PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= 1e-7), "singular and not said so, down to one point: residual %g", (double)norm));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= HJTestDigits(1e-7)), "singular and not said so, down to one point: residual %g",
+                     (double)norm));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&exact));
   PetscCall(VecDestroy(&x));
@@ -356,8 +357,8 @@ static PetscErrorCode CheckSingular(KSP ksp, Mat A, Vec b, Vec x, const char wha
 
   PetscFunctionBegin;
   PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &norm));
-  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && norm <= 1e-7), "%s: %" PetscInt_FMT " iterations, residual %g", what, its,
-                     (double)norm));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && norm <= HJTestDigits(1e-7)), "%s: %" PetscInt_FMT " iterations, residual %g",
+                     what, its, (double)norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -97,7 +97,7 @@ static PetscErrorCode TestFollow(PetscInt dim)
     if (i > 3) PetscCall(MatBindToCPU(A, (PetscBool)(i == 4)));
     PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &norm));
     PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
-    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= 1e-6),
+    PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6)),
                        "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
   }
   PetscCall(VecDestroy(&r));
@@ -142,7 +142,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
       PetscCall(KSPGetIterationNumber(ksp, &its[fresh]));
       PetscCall(RelativeResidual(B, b, x, &norm));
       if (!fresh)
-        PetscCall(HJTestOK((PetscBool)(norm <= 1e-6), "%" PetscInt_FMT "D %s, used again, %s, norm %s: residual %g", dim,
+        PetscCall(HJTestOK((PetscBool)(norm <= HJTestDigits(1e-6)), "%" PetscInt_FMT "D %s, used again, %s, norm %s: residual %g", dim,
                            stencil ? "hjstencil" : "aij", i < 3 ? "richardson" : "cg", KSPNormTypes[norms[i]], (double)norm));
       PetscCall(KSPDestroy(&ksp));
     }
@@ -291,7 +291,7 @@ static PetscErrorCode TestFields(void)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "fields_"));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 30));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 30));
   PetscCall(KSPSetFromOptions(ksp));
   {
     PC pc;
@@ -397,7 +397,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(HJTestOK((PetscBool)(is && its == 60 && nk == 2 && k[0] == 3 && k[1] == 5 && levels == 2 && log),
                      "options, its own number of cycles without norms"));
   PetscCall(RelativeResidual(A, b, x, &residual));
-  PetscCall(HJTestOK((PetscBool)(residual < 1e-6), "the residual is Amat's (%g)", (double)residual));
+  PetscCall(HJTestOK((PetscBool)(residual < HJTestDigits(1e-6)), "the residual is Amat's (%g)", (double)residual));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));

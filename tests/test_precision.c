@@ -3,7 +3,8 @@
 /* long: 1 */
 /*
    Cycles of PCHJMG in single precision: the answer and, to one, the iterations that double has; when double takes their place. On a GPU
-   they are for one rank, without periodicity, whose finest matrix is a star in 2D or 3D; others are double there.
+   they are for one rank, without periodicity, whose finest matrix is a star in 2D or 3D; others are double there. With a PETSc in single
+   precision there is nothing to compare: all is single, and double is refused.
 */
 #include "hjinterpolationcase.h"
 #include "hjmgcase.h"
@@ -29,7 +30,7 @@ static PetscErrorCode Solve(Mat A, KSPType type, PCHJMGPrecision precision, Pets
   PetscCall(MakeKSP(A, type, max_it, &ksp, &pc));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   if (!strcmp(type, KSPGMRES)) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(ksp, rtol, 1e-300, PETSC_DEFAULT, max_it));
+  PetscCall(KSPSetTolerances(ksp, rtol, HJ_BY_PRECISION(1e-300, 1e-30), PETSC_DEFAULT, max_it));
   PetscCall(PCHJMGSetPrecision(pc, precision));
   PetscCall(PCHJMGSetRankPoints(pc, 1));
   PetscCall(ProblemSolve(ksp, A, b, x, &s->its, &s->reason, &s->residual));
@@ -300,6 +301,36 @@ static PetscErrorCode TestAgain(PetscBool single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A PETSc in single precision: what is asked for changes nothing, but for double, which is refused */
+static PetscErrorCode TestNoOther(void)
+{
+  const Problem p = {2, {65, 65, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  DM            da;
+  Mat           A;
+  Vec           b, x;
+  Solved        s[2];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVector(da, 1, b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(Solve(A, KSPCG, i ? PC_HJMG_PRECISION_SINGLE : PC_HJMG_PRECISION_AUTO, HJTestDigits(1e-8), 60, SINGLE ": PETSc has no other",
+                    b, x, &s[i]));
+    PetscCall(HJTestOK((PetscBool)(s[i].reason > 0 && s[i].holds && s[i].its == s[0].its && s[i].residual <= HJTestDigits(1e-7)),
+                       "%s: all is single, %" PetscInt_FMT " iterations, residual %g", i ? "single" : "auto", s[i].its,
+                       (double)s[i].residual));
+  }
+  ExpectError(Solve(A, KSPCG, PC_HJMG_PRECISION_DOUBLE, HJTestDigits(1e-8), 60, "", b, x, &s[0]), "double", "single precision alone",
+              "--with-precision=double");
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Problem small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}, large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE};
@@ -312,6 +343,7 @@ int main(int argc, char **argv)
   PetscCall(HasSingle(&all, &some));
   PetscCall(HJTestLong(&only_long));
   if (only_long && (all || !some)) PetscCall(HJTestSkip("for one GPU"));
+  else if (PetscDefined(USE_REAL_SINGLE)) PetscCall(TestNoOther());
   else if (only_long) PetscCall(TestAuto(&large, (const char *const[]){"no KSP has taken single", SINGLE}));
   else {
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++)

@@ -60,8 +60,8 @@ static PetscErrorCode CheckReduction(const char *name, Mat A, DM da, PetscBool s
   PetscCall(PCHJacobiGetK(pc, &k));
   PetscCall(Spectrum(A, PETSC_FALSE, &rho, &least));
   PetscCall(CycleReduction(pc, A, da, singular, &reduction));
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(1.2 * emin - least) <= 1e-6 * least), "%s: emin %g, the least eigenvalue %g over 1.2", name,
-                     (double)emin, (double)least));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(1.2 * emin - least) <= HJTestDigits(1e-6) * least),
+                     "%s: emin %g, the least eigenvalue %g over 1.2", name, (double)emin, (double)least));
   PetscCall(HJTestOK((PetscBool)(HJScheduleReduction(k, emin, emax) <= 0.01 && (k == 1 || HJScheduleReduction(k - 1, emin, emax) > 0.01) &&
                                  (!symmetric || reduction <= 0.01)),
                      "%s: a cycle of the least k, %d, reduces the error to %g", name, (int)k, (double)reduction));
@@ -156,7 +156,7 @@ static PetscErrorCode TestReductionOption(void)
   PetscCall(PCHJacobiSetReduction(pc, 0));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetK(pc, &k[1]));
-  PetscCall(HJTestOK((PetscBool)(reduction == 0.01 && k[0] == 1024 && holds && k[1] == 4),
+  PetscCall(HJTestOK((PetscBool)(reduction == (PetscReal)0.01 && k[0] == 1024 && holds && k[1] == 4),
                      "-pc_hjacobi_reduction: k at most 1024, %d, and as set when it is off, %d", (int)k[0], (int)k[1]));
   PetscCall(PCHJacobiSetReduction(pc, 0.01));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));

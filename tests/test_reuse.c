@@ -45,7 +45,7 @@ static PetscErrorCode CreateKSP(const char *prefix, const Solver *s, DM da, Mat 
   PetscCall(KSPSetOperators(*ksp, A, P));
   PetscCall(KSPSetType(*ksp, s->type));
   PetscCall(KSPSetNormType(*ksp, s->norm));
-  PetscCall(KSPSetTolerances(*ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
+  PetscCall(KSPSetTolerances(*ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 5000));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(KSPSetFromOptions(*ksp));
@@ -160,7 +160,7 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
     PetscCall(Solve(ksp, b, x, &its[0], &setups));
     PetscCall(RelativeResidual(A, b, x, &residual));
     PetscCall(Solve(other, b, x, &its[1], &unused));
-    PetscCall(HJTestOK((PetscBool)(residual <= 1e-6 && !setups && PetscAbsInt(its[0] - its[1]) <= slack),
+    PetscCall(HJTestOK((PetscBool)(residual <= HJTestDigits(1e-6) && !setups && PetscAbsInt(its[0] - its[1]) <= slack),
                        "%" PetscInt_FMT "D %s %s, %s %s: %" PetscInt_FMT " iterations, expected %" PetscInt_FMT ", %" PetscInt_FMT
                        " set-ups, residual %g",
                        p->dim, prefix, stencil ? "hjstencil" : "AIJ", s->type, KSPNormTypes[s->norm], its[0], its[1], setups,

@@ -29,7 +29,7 @@ static PetscErrorCode Solve(const Robust *p, Outcome *o)
   PetscCall(ProblemKSP(NULL, A, p->divided ? KSPGMRES : KSPCG, PCHJMG, &ksp, &pc));
   if (p->divided) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 300));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 300));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &o->its));
@@ -69,6 +69,8 @@ static PetscErrorCode TestIterations(PetscBool only_long)
     Robust  p = cases[i].p;
     Outcome o;
 
+    /* what the surface adds to rows of thin cells is less than rounding of their sums in single precision */
+    if (HJ_BY_PRECISION(0, p.kind == GLOBE || p.kind == SURFACE)) continue;
     if (p.kind == POINTS && p.dim == 2 && size > 1) continue; /* the next grid, which says that this one is rough, is on fewer ranks */
     for (int d = 0; d < 3 && only_long; d++) p.n[d] = cases[i].long_n[d];
     if (only_long && p.kind == GROWING) p.by = PetscSqrtReal(p.by);

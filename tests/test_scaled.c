@@ -7,8 +7,8 @@
 */
 #include "hjproblem.h"
 
-/* Denormal numbers begin at 2^-1022: entries of 2^-996, 1.5e-300, have room for coarse grids */
-static const int exponents[] = {-996, -500, 500, 996};
+/* Denormal numbers begin at 2^-1022, in single precision at 2^-126: entries of 2^-996, 1.5e-300, and 2^-90 have room for coarse grids */
+static const int exponents[] = {HJ_BY_PRECISION(-996, -90), HJ_BY_PRECISION(-500, -50), HJ_BY_PRECISION(500, 50), HJ_BY_PRECISION(996, 90)};
 
 static const char *Name(const Problem *p)
 {
@@ -42,7 +42,7 @@ static PetscErrorCode Solve(DM da, Mat A, KSPType type, KSPNormType norm, PCType
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, type));
   PetscCall(KSPSetNormType(ksp, norm));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, PETSC_DEFAULT, 1000));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 1000));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, pctype));
@@ -86,7 +86,7 @@ static PetscErrorCode TestWhole(const Problem *p, MatType type, PCType pctype, K
     PetscCall(MatScale(B, ldexp(1.0, exponents[e])));
     PetscCall(Solve(da, B, ksptype, KSP_NORM_UNPRECONDITIONED, pctype, b, y, &its[1]));
     PetscCall(ScaledDifference(x, ldexp(1.0, exponents[e]), y, norm));
-    PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[0] == its[1] && norm[1] <= 1e-12 * norm[0]),
+    PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[0] == its[1] && norm[1] <= HJTestDigits(1e-12) * norm[0]),
                        "%s, %s, %s, %s times 2^%d: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, difference %g", Name(p), type,
                        ksptype, pctype, exponents[e], its[0], its[1], (double)(norm[1] / norm[0])));
     PetscCall(MatDestroy(&B));
@@ -111,7 +111,7 @@ static PetscErrorCode TestRightHandSide(const Problem *p, MatType type)
   PetscCall(MakeProblem(p, type, &da, &A, &b, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(Solve(da, A, KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED, PCHJMG, b, x, &its[0]));
-  for (int e = -600; e <= 600; e += 1200) {
+  for (int e = HJ_BY_PRECISION(-600, -70); e <= HJ_BY_PRECISION(600, 70); e += HJ_BY_PRECISION(1200, 140)) {
     PetscCall(VecScale(b, ldexp(1.0, e)));
     PetscCall(Solve(da, A, KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED, PCHJMG, b, y, &its[1]));
     PetscCall(VecScale(b, ldexp(1.0, -e)));
@@ -154,7 +154,7 @@ static PetscErrorCode TestRows(const Problem *p, MatType type, PetscReal decades
   PetscCall(VecAXPY(x, -1.0, exact));
   PetscCall(VecNorm(x, NORM_2, &norm[0]));
   PetscCall(VecNorm(exact, NORM_2, &norm[1]));
-  PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] > 0 && its[1] <= its[0] + 2 && norm[0] <= 1e-6 * norm[1]),
+  PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] > 0 && its[1] <= its[0] + 2 && norm[0] <= HJTestDigits(1e-6) * norm[1]),
                      "%s, %s, rows times 1e-%g to 1e%g: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, error %g", Name(p), type,
                      (double)decades, (double)decades, its[0], its[1], (double)(norm[0] / norm[1])));
   PetscCall(VecDestroy(&b));
@@ -189,8 +189,8 @@ int main(int argc, char **argv)
       PetscCall(TestWhole(p, types[t], PCHJACOBI, symmetric));
       PetscCall(TestRightHandSide(p, types[t]));
       if (p->boundary == IDENTITY) continue;
-      PetscCall(TestRows(p, types[t], 10.0));
-      PetscCall(TestRows(p, types[t], 150.0));
+      PetscCall(TestRows(p, types[t], HJ_BY_PRECISION(10.0, 4.0)));
+      PetscCall(TestRows(p, types[t], HJ_BY_PRECISION(150.0, 15.0)));
     }
   }
   code = HJTestDone();

@@ -82,7 +82,7 @@ static PetscErrorCode TestRecurrences(PetscRandom rnd)
       /* each step rounds values that have grown to k^2 at most in Leja order; the sum over steps stays of that size */
       PetscReal error, tol = 4 * PETSC_MACHINE_EPSILON * ks[i] * ks[i];
 
-      if (ks[i] == 64) tol = 1e-12;
+      if (ks[i] == 64) tol = HJTestDigits(1e-12);
       PetscCall(RecurrenceError(rnd, (PCHJacobiSchedule)kind, ks[i], &error));
       PetscCall(HJTestOK((PetscBool)(error <= tol), "%s k = %d equals its recurrence: error %.1e <= %.1e", names[kind], (int)ks[i],
                          (double)error, (double)tol));
@@ -106,7 +106,8 @@ static PetscErrorCode TestBounds(void)
 
     PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV, k, emin, emax, 1, w));
     for (int m = 0; m <= 2000; m++) first = PetscMax(first, fabsl(Residual(k, w, emin + m * (emax - emin) / (Real)2000)));
-    PetscCall(HJTestOK((PetscBool)(first <= bound + 1e-13L && first >= 0.9L * bound), "chebyshev k = %d: |p| <= 1/T_k", (int)k));
+    PetscCall(HJTestOK((PetscBool)(first <= bound + HJ_BY_PRECISION(1e-13L, 4 * k * PETSC_MACHINE_EPSILON) && first >= 0.9L * bound),
+                       "chebyshev k = %d: |p| <= 1/T_k", (int)k));
     PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_CHEBYSHEV4, k, 0, emax, 1, w));
     for (int m = 1; m <= 2000; m++) {
       const Real p = fabsl(Residual(k, w, m * (Real)emax / 2000));
@@ -114,8 +115,9 @@ static PetscErrorCode TestBounds(void)
       fourth = PetscMax(fourth, p * sqrtl(m / (Real)2000));
       one    = PetscMax(one, p);
     }
-    PetscCall(
-      HJTestOK((PetscBool)(fourth * (2 * k + 1) <= 1 + 1e-12L && one <= 1), "chebyshev4 k = %d: sqrt(lambda) |p| <= 1/(2 k + 1)", (int)k));
+    PetscCall(HJTestOK((PetscBool)(fourth * (2 * k + 1) <= 1 + HJ_BY_PRECISION(1e-12L, k * k * PETSC_MACHINE_EPSILON) &&
+                                   one <= 1 + HJ_BY_PRECISION(0, 4 * PETSC_MACHINE_EPSILON)),
+                       "chebyshev4 k = %d: sqrt(lambda) |p| <= 1/(2 k + 1)", (int)k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,8 +262,8 @@ static PetscErrorCode TestOptimal(void)
       }
     }
     /* 1e-8: the grid in phi misses a maximum by at most (k pi / 2 n)^2 */
-    PetscCall(HJTestOK((PetscBool)(maxima == k + 1 && spread < 1e-7), "opt_chebyshev4 k = %d: all %d maxima equal, spread %.1e", (int)k,
-                       (int)maxima, (double)spread));
+    PetscCall(HJTestOK((PetscBool)(maxima == k + 1 && spread < HJTestDigits(1e-7)),
+                       "opt_chebyshev4 k = %d: all %d maxima equal, spread %.1e", (int)k, (int)maxima, (double)spread));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -299,7 +301,7 @@ static PetscErrorCode ChebyshevError(PetscRandom rnd, PCHJacobiSchedule kind, Pe
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(PetscOptionsClearValue(NULL, "-cheb_ksp_chebyshev_kind"));
   PetscCall(KSPChebyshevSetEigenvalues(ksp, emax, emin));
-  PetscCall(KSPSetTolerances(ksp, 1e-12, 1e-50, 1e50, (int)k));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-12), 1e-50, 1e50, (int)k));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSolve(ksp, b, y));
@@ -366,8 +368,8 @@ static PetscErrorCode TestRefusals(void)
   PetscCall(Refuse("emax = NaN", PC_HJACOBI_SCHEDULE_CHEBYSHEV4, 4, 0, NAN, "must be positive"));
   PetscCall(PetscFPTrapPop());
   PetscCall(HJScheduleFill(PETSC_COMM_WORLD, PC_HJACOBI_SCHEDULE_JACOBI, 8, 0, 0, 0.8, w));
-  for (int i = 1; i < 8; i++) w[0] = w[i] == 0.8 ? w[0] : 0;
-  PetscCall(HJTestOK((PetscBool)(w[0] == 0.8), "jacobi: every weight is omega"));
+  for (int i = 1; i < 8; i++) w[0] = w[i] == (PetscReal)0.8 ? w[0] : 0;
+  PetscCall(HJTestOK((PetscBool)(w[0] == (PetscReal)0.8), "jacobi: every weight is omega"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,8 +428,8 @@ static PetscErrorCode TestEstimate(void)
   PetscCall(Estimate(PETSC_COMM_SELF, 31, 23, PETSC_TRUE, &self));
   PetscCall(Estimate(PETSC_COMM_WORLD, 31, 23, PETSC_FALSE, &other));
   /* an extreme Ritz value moves by about eps times the condition of thirty steps of Arnoldi */
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(all - self) <= 1e-11 * self), "the estimate does not depend on the number of ranks: %.15g",
-                     (double)self));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(all - self) <= HJTestDigits(1e-11) * self),
+                     "the estimate does not depend on the number of ranks: %.15g", (double)self));
   PetscCall(HJTestOK((PetscBool)(other == all), "the DM of the matrix is used where none is given"));
   PetscCall(HJTestOK((PetscBool)(all <= top * (1 + 1e-13) && all >= 0.99 * top),
                      "the estimate %g is below the largest eigenvalue %g, and within 1%% of it", (double)all, (double)top));
@@ -436,7 +438,8 @@ static PetscErrorCode TestEstimate(void)
   PetscCall(
     HJTestOK((PetscBool)(more > all && more <= top * (1 + 1e-13)), "-pc_hjacobi_esteig_ksp_max_it tunes the estimate: %g", (double)more));
   PetscCall(Estimate(PETSC_COMM_SELF, 2, 1, PETSC_TRUE, &self));
-  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(self - 1.25) < 1e-12), "a matrix smaller than the number of steps: %g", (double)self));
+  PetscCall(HJTestOK((PetscBool)(PetscAbsReal(self - (PetscReal)1.25) < HJTestDigits(1e-12)),
+                     "a matrix smaller than the number of steps: %g", (double)self));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -88,10 +88,12 @@ static PetscErrorCode TestWeights(DM da, Mat A)
 
   PetscCall(PCHJacobiSetWeights(pc, 3, list));
   PetscCall(PCHJacobiGetWeights(pc, &n, &w));
-  PetscCall(HJTestOK((PetscBool)(n == 3 && w[0] == 0.5 && w[2] == 0.9), "weights given after set-up come back before the next one"));
+  PetscCall(
+    HJTestOK((PetscBool)(n == 3 && w[0] == 0.5 && w[2] == (PetscReal)0.9), "weights given after set-up come back before the next one"));
   PetscCall(PCHJacobiSetWeights(pc, 2, w + 1)); /* part of the list that it holds */
   PetscCall(PCHJacobiGetWeights(pc, &n, &w));
-  PetscCall(HJTestOK((PetscBool)(n == 2 && w[0] == 0.7 && w[1] == 0.9), "weights may be set to a part of those that are there"));
+  PetscCall(HJTestOK((PetscBool)(n == 2 && w[0] == (PetscReal)0.7 && w[1] == (PetscReal)0.9),
+                     "weights may be set to a part of those that are there"));
 
   PetscCall(PCHJacobiSetK(pc, 5));
   PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_CHEBYSHEV4));

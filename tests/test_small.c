@@ -82,7 +82,7 @@ static PetscErrorCode Solve(DM da, Difference *f, const char *prefix, PetscError
   PetscCall(KSPSetDM(ksp, da));
   PetscCall(KSPSetComputeOperators(ksp, FillOperators, f));
   PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 40));
+  PetscCall(KSPSetTolerances(ksp, HJ_BY_PRECISION(1e-9, 1e-6), PETSC_DEFAULT, PETSC_DEFAULT, 40));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   *code = KSPSolve(ksp, b, x);
@@ -92,7 +92,7 @@ static PetscErrorCode Solve(DM da, Difference *f, const char *prefix, PetscError
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPGetOperators(ksp, &A, NULL));
     PetscCall(RelativeResidual(A, b, x, &norm));
-    *right = (PetscBool)(reason > 0 && norm <= 1e-6);
+    *right = (PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));

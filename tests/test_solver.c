@@ -35,7 +35,7 @@ static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, P
                                const char *name)
 {
   Vec                b, x[2];
-  PetscInt           its[2];
+  PetscInt           its[2], few;
   KSPConvergedReason reason[2];
   PetscBool          agree = PETSC_FALSE;
   PetscReal          diff;
@@ -59,8 +59,9 @@ static PetscErrorCode TestStop(DM da, Mat A, KSPNormType norm, PetscReal rtol, P
     PetscCall(KSPGetConvergedReason(ksp, &reason[slow]));
     PetscCall(KSPDestroy(&ksp));
   }
+  few = HJ_BY_PRECISION(0, its[1] / 100); /* what rounding makes of a slow convergence */
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON * PetscSqr(6) * PetscMax(its[1], 1), &agree, &diff));
-  PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1] && reason[0] == reason[1]),
+  PetscCall(HJTestOK((PetscBool)(agree && PetscAbsInt(its[0] - its[1]) <= few && reason[0] == reason[1]),
                      "%s: %d and %d cycles, reasons %d and %d, difference %g", name, (int)its[0], (int)its[1], (int)reason[0],
                      (int)reason[1], (double)diff));
   for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
@@ -205,8 +206,8 @@ static PetscErrorCode TestChecks(void)
   PetscCall(KSPGetResidualNorm(ksp, &norm));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecNorm(x, NORM_INFINITY, &first)); /* the first cycle's update from a zero guess is B b */
-  PetscCall(HJTestOK((PetscBool)(reason == KSP_CONVERGED_RTOL && norm <= 1e-5 * first), "check_norm update_max stops at %g of %g",
-                     (double)norm, (double)first));
+  PetscCall(HJTestOK((PetscBool)(reason == KSP_CONVERGED_RTOL && norm <= HJTestDigits(1e-5) * first),
+                     "check_norm update_max stops at %g of %g", (double)norm, (double)first));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -83,9 +83,10 @@ static PetscErrorCode TestCycles(const System *s, const char *mattype)
   PetscCall(Naive(A, 3, k, w, b, y));
   PetscCall(VecsAgree(x, y, 256 * PETSC_MACHINE_EPSILON * 9 * k * k, &agree[1], &diff[1]));
   PetscCall(SystemName(s, name, sizeof(name)));
-  PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1] && PetscAbsScalar(dot[0] - dot[1]) <= 1e-11 * (1 + PetscAbsScalar(dot[0]))),
-                     "%s, %s, k = %" PetscInt_FMT ": cycles are those of a loop (%g, %g), and so is the transpose", name, mattype, k,
-                     (double)diff[0], (double)diff[1]));
+  PetscCall(
+    HJTestOK((PetscBool)(agree[0] && agree[1] && PetscAbsScalar(dot[0] - dot[1]) <= HJTestDigits(1e-11) * (1 + PetscAbsScalar(dot[0]))),
+             "%s, %s, k = %" PetscInt_FMT ": cycles are those of a loop (%g, %g), and so is the transpose", name, mattype, k,
+             (double)diff[0], (double)diff[1]));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -189,7 +190,7 @@ static PetscErrorCode TestPointBlock(void)
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPSetType(ksp, KSPRICHARDSON));
     PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 200));
+    PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-9), PETSC_DEFAULT, PETSC_DEFAULT, 200));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, i ? PCHJACOBI : PCPBJACOBI));
     PetscCall(PCHJacobiSetK(pc, 1));
@@ -199,7 +200,7 @@ static PetscErrorCode TestPointBlock(void)
     PetscCall(KSPGetIterationNumber(ksp, &its[i]));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(VecsAgree(x[0], x[1], 1e-12, &agree, &diff));
+  PetscCall(VecsAgree(x[0], x[1], HJTestDigits(1e-12), &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]), "k = 1 is PCPBJACOBI: %" PetscInt_FMT " and %" PetscInt_FMT " iterations (%g)",
                      its[0], its[1], (double)diff));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));

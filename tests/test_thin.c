@@ -36,7 +36,7 @@ static PetscErrorCode TestThin(const Problem *p, PCType type)
   PetscCall(VecNorm(x[0], NORM_2, &norm[0]));
   PetscCall(VecAXPY(x[1], -1.0, x[0]));
   PetscCall(VecNorm(x[1], NORM_2, &norm[1]));
-  PetscCall(HJTestOK((PetscBool)(norm[1] <= 1e-11 * norm[0]),
+  PetscCall(HJTestOK((PetscBool)(norm[1] <= HJTestDigits(1e-11) * norm[0]),
                      "%s, %dD %s, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %s, %s: difference %g", type, (int)p->dim,
                      p->box ? "box" : "star", p->n[0], p->n[1], p->n[2], BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient],
                      (double)(norm[1] / norm[0])));

@@ -391,7 +391,7 @@ static PetscErrorCode Solve(Problem *p, const char *mattype, PetscBool galerkin,
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPSetComputeOperators(ksp, FillOperator, p));
   PetscCall(KSPSetComputeRHS(ksp, FillRightHandSide, NULL));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, 3, NULL));

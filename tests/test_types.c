@@ -84,7 +84,7 @@ static PetscErrorCode Solve(const char *pctype, PetscInt most, DM da, Mat A, Mat
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, B));
   PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPSetTolerances(ksp, 1e-10, 0.0, PETSC_DEFAULT, most));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-10), 0.0, PETSC_DEFAULT, most));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, pctype));
@@ -94,7 +94,7 @@ static PetscErrorCode Solve(const char *pctype, PetscInt most, DM da, Mat A, Mat
     PetscCall(VecNorm(x, NORM_2, &error[1]));
     PetscCall(VecAXPY(y, -1.0, x));
     PetscCall(VecNorm(y, NORM_2, &error[0]));
-    *solved = (PetscBool)(error[0] <= 1e-8 * error[1] && its < most);
+    *solved = (PetscBool)(error[0] <= HJTestDigits(1e-8) * error[1] && its < most);
     PetscCall(KSPDestroy(&ksp));
   } /* else it is left as the error has left it */
   PetscCall(VecDestroy(&x));

@@ -24,7 +24,7 @@ static PetscErrorCode TestScaled(const Flow *f, MatType type)
   PetscCall(FlowSolve(f, type, PCHJMG, &ksp, &its[1], &error[1]));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "rows are scaled to be as symmetric as they can be", &scaled));
-  PetscCall(HJTestOK((PetscBool)(scaled && its[1] <= its[0] + 1 && error[1] < 1e-6),
+  PetscCall(HJTestOK((PetscBool)(scaled && its[1] <= its[0] + 1 && error[1] < HJTestDigits(1e-6)),
                      "%s, identity %g, %s: %" PetscInt_FMT " iterations, symmetric %" PetscInt_FMT ", error %g", FlowName(f),
                      (double)f->identity, type, its[1], its[0], (double)error[1]));
   PetscCall(KSPDestroy(&ksp));
@@ -64,8 +64,8 @@ static PetscErrorCode TestSkew(const Flow *f, PetscInt most)
   PetscCall(FlowSolve(f, MATHJSTENCIL, PCHJMG, &ksp, &its, &error));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "rows are scaled", &scaled));
-  PetscCall(HJTestOK((PetscBool)(!scaled && its <= most && error < 1e-5), "%s: %" PetscInt_FMT " iterations, error %g", FlowName(f), its,
-                     (double)error));
+  PetscCall(HJTestOK((PetscBool)(!scaled && its <= most && error < HJTestDigits(1e-5)), "%s: %" PetscInt_FMT " iterations, error %g",
+                     FlowName(f), its, (double)error));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,14 +86,14 @@ static PetscErrorCode TestFlow(const Flow *f, MatType type, PetscInt most)
   PetscCall(FlowSolve(f, type, PCHJMG, &ksp, &its, &error));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "convection: equal weights", &flows));
-  PetscCall(HJTestOK((PetscBool)(flows && its <= most && error < 1e-5), "%s, %s: %" PetscInt_FMT " iterations, error %g", FlowName(f), type,
-                     its, (double)error));
+  PetscCall(HJTestOK((PetscBool)(flows && its <= most && error < HJTestDigits(1e-5)), "%s, %s: %" PetscInt_FMT " iterations, error %g",
+                     FlowName(f), type, its, (double)error));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(MatGetDM(A, &da));
   PetscCall(MatCreateVecs(A, &u, &v));
   PetscCall(ProblemVector(da, 2, u));
   PetscCall(ProblemVector(da, 3, v));
-  PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, 1e-10, &agrees, &difference));
+  PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-10), &agrees, &difference));
   PetscCall(HJTestOK(agrees, "%s, %s: the transposed cycle is the transpose, but for %g", FlowName(f), type, (double)difference));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
@@ -120,13 +120,13 @@ static PetscErrorCode TestRichardson(const Flow *f)
   PetscCall(ProblemVector(da, 4, b));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-4, 0.0, PETSC_DEFAULT, 100));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-4), 0.0, PETSC_DEFAULT, 100));
   PetscCall(ProblemSolve(ksp, A, b, x, &its[0], &reason, &relative[0]));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetTolerances(ksp, 1e-4, 0.0, PETSC_DEFAULT, its[0]));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-4), 0.0, PETSC_DEFAULT, its[0]));
   PetscCall(ProblemSolve(ksp, A, b, x, &its[1], &reason, &relative[1]));
-  PetscCall(HJTestOK((PetscBool)(relative[0] < 1.01e-4 && relative[1] < 1e-2 * relative[0]),
+  PetscCall(HJTestOK((PetscBool)(relative[0] < HJTestDigits(1.01e-4) && relative[1] < HJTestDigits(1e-2) * relative[0]),
                      "%s: %" PetscInt_FMT " cycles leave %g of the residual, as many more, not rotated, %g", FlowName(f), its[0],
                      (double)relative[0], (double)relative[1]));
   PetscCall(VecDestroy(&x));
@@ -160,7 +160,7 @@ static PetscErrorCode TestRefresh(void)
     for (int fresh = 0; fresh < 2; fresh++) {
       if (fresh || !i) {
         PetscCall(ProblemKSP(da, A, KSPGMRES, PCHJMG, &ksp[fresh], &pc));
-        PetscCall(KSPSetTolerances(ksp[fresh], 1e-8, 0.0, PETSC_DEFAULT, 100));
+        PetscCall(KSPSetTolerances(ksp[fresh], HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 100));
       }
       PetscCall(KSPSetOperators(ksp[fresh], A, A));
       PetscCall(ProblemSolve(ksp[fresh], A, b, x, &its[fresh], &reason, &relative));

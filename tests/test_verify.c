@@ -140,7 +140,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(ksp, 1e-3, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-3), PETSC_DEFAULT, PETSC_DEFAULT, 1000));
   PetscCall(KSPSetResidualHistory(ksp, NULL, 1000, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetDM(pc, da));
@@ -157,7 +157,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
     double norm, time;
 
     if (sscanf(line, "hjacobi cycle %d norm %lf time %lf s", &cycle, &norm, &time) != 3 || cycle != lines || time < 0 || lines >= n ||
-        !(PetscAbsReal(norm - history[lines]) <= 1e-11 * history[lines]))
+        !(PetscAbsReal(norm - history[lines]) <= HJTestDigits(1e-11) * history[lines]))
       wrong++;
     lines++;
   }
