@@ -39,7 +39,7 @@ static __device__ long long HJArraysStep()
   return gridDim.x * (long long)blockDim.x;
 }
 
-static __global__ void HJCombine_Kernel(long long n, double a, const double *x, double b, double *y)
+static __global__ void HJCombine_Kernel(long long n, double a, const PetscScalar *x, double b, PetscScalar *y)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
     const double ax = x ? __dmul_rn(a, x[i]) : a;
@@ -48,12 +48,12 @@ static __global__ void HJCombine_Kernel(long long n, double a, const double *x, 
   }
 }
 
-static __global__ void HJMultiply_Kernel(long long n, const double *x, double *y)
+static __global__ void HJMultiply_Kernel(long long n, const PetscScalar *x, PetscScalar *y)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) y[i] *= x[i];
 }
 
-static __global__ void HJNonzero_Kernel(long long n, const double *x, int *zero)
+static __global__ void HJNonzero_Kernel(long long n, const PetscScalar *x, int *zero)
 {
   bool any = false;
 
@@ -67,8 +67,8 @@ typedef struct {
 } HJSlotPoints;
 
 /* value: the slot's array; else rows, of which index says the one of each point; else one number */
-static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, const double *value, const double *rows,
-                                     const unsigned char *index, int nslots, double one, double *to)
+static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, const PetscScalar *value, const PetscScalar *rows,
+                                     const unsigned char *index, int nslots, double one, PetscScalar *to)
 {
   const long long size = (long long)p.n[0] * p.n[1] * p.n[2];
 
@@ -85,7 +85,7 @@ static __global__ void HJSlot_Kernel(const __grid_constant__ HJSlotPoints p, con
 typedef struct {
   int                  n[3], nslots, npairs, off[HJ_MAX_SLOTS / 2][3];
   long long            away[HJ_MAX_SLOTS / 2], lower[HJ_MAX_SLOTS / 2], upper[HJ_MAX_SLOTS / 2];
-  const double        *value, *rows; /* of a dictionary value is NULL */
+  const PetscScalar   *value, *rows; /* of a dictionary value is NULL */
   const unsigned char *index;
   double               slack;
 } HJSymmetricArgs;
@@ -117,8 +117,8 @@ static __global__ void HJSymmetric_Kernel(const __grid_constant__ HJSymmetricArg
   if (!same) *differ = 1;
 }
 
-static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, int di, int dj, int dk, const double *x, const double *ghost,
-                                        double *to)
+static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, int di, int dj, int dk, const PetscScalar *x,
+                                        const PetscScalar *ghost, PetscScalar *to)
 {
   const long long size = (long long)shell.width[0] * shell.width[1] * shell.width[2];
 
@@ -130,18 +130,18 @@ static __global__ void HJShifted_Kernel(const __grid_constant__ HJShell shell, i
   }
 }
 
-static __global__ void HJGather_Kernel(long long n, const PetscCount *which, const double *from, double *to)
+static __global__ void HJGather_Kernel(long long n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = from[which[i]];
 }
 
-static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, const double *from, double *to)
+static __global__ void HJScatter_Kernel(long long n, const PetscCount *which, const PetscScalar *from, PetscScalar *to)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[which[i]] = from[i];
 }
 
-static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, double p, const double *factor, const double *from, double q,
-                                      const double *base, double *to)
+static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, double p, const PetscScalar *factor, const PetscScalar *from,
+                                      double q, const PetscScalar *base, PetscScalar *to)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) {
     const PetscCount at = which[i];
@@ -206,7 +206,7 @@ static __global__ void HJCouples_Kernel(const __grid_constant__ HJCouplesArgs p,
   if (any) atomicOr(found, 1 << blockIdx.y);
 }
 
-static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, const double *entries, double *value)
+static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, const PetscScalar *entries, PetscScalar *value)
 {
   for (long long m = HJArraysFirst(); m < list.n; m += HJArraysStep()) {
     double sum = value[list.place[m]];
@@ -216,21 +216,21 @@ static __global__ void HJAdd_Kernel(const __grid_constant__ HJCOOList list, cons
   }
 }
 
-static __global__ void HJSpread_Kernel(long long n, int dof, int component, const double *v, double *to)
+static __global__ void HJSpread_Kernel(long long n, int dof, int component, const PetscScalar *v, PetscScalar *to)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) to[i] = v[i * dof + component];
 }
 
-static __global__ void HJJoin_Kernel(long long n, int dof, int component, const double *from, double *v)
+static __global__ void HJJoin_Kernel(long long n, int dof, int component, const PetscScalar *from, PetscScalar *v)
 {
   for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) v[i * dof + component] = from[i];
 }
 
 /* Arrays of all slots, one after another, over n points in each direction */
 typedef struct {
-  const double *value;
-  long long     npoints;
-  int           n[3];
+  const PetscScalar *value;
+  long long          npoints;
+  int                n[3];
 } HJCoefficientArrays;
 
 /* What HJArrayOps' holds() finds of a slot: bit 0: it has a number that is not 0; bit 1: one inside the domain that is not the first one
@@ -244,11 +244,11 @@ typedef struct {
 /* blockIdx.y: the slot */
 static __global__ void HJHolds_Kernel(const HJCoefficientArrays a, HJHolds *holds)
 {
-  HJHolds      *h     = &holds[blockIdx.y];
-  const double *value = a.value + blockIdx.y * a.npoints;
-  const HJDBox  b     = h->inside;
-  const double  first = h->has_first ? value[((long long)b.lo[2] * a.n[1] + b.lo[1]) * a.n[0] + b.lo[0]] : 0.0;
-  int           found = 0;
+  HJHolds           *h     = &holds[blockIdx.y];
+  const PetscScalar *value = a.value + blockIdx.y * a.npoints;
+  const HJDBox       b     = h->inside;
+  const double       first = h->has_first ? value[((long long)b.lo[2] * a.n[1] + b.lo[1]) * a.n[0] + b.lo[0]] : 0.0;
+  int                found = 0;
 
   for (long long p = HJArraysFirst(); p < a.npoints; p += HJArraysStep()) {
     const long long line = p / a.n[0];
@@ -261,7 +261,7 @@ static __global__ void HJHolds_Kernel(const HJCoefficientArrays a, HJHolds *hold
 }
 
 /* first: the slot from which on they lead to other points; any: whether some point has nothing there */
-static __global__ void HJKnown_Kernel(const HJCoefficientArrays a, int dof, int first, int nslots, double *mask, int *any)
+static __global__ void HJKnown_Kernel(const HJCoefficientArrays a, int dof, int first, int nslots, PetscScalar *mask, int *any)
 {
   for (long long p = HJArraysFirst(); p < a.npoints; p += HJArraysStep()) {
     int s = first;
@@ -397,7 +397,7 @@ static PetscErrorCode HJArraysSymmetric_CUDA(const HJCoefficients *c, const Pets
 
 static PetscErrorCode HJArraysSlot_CUDA(const HJCoefficients *c, PetscInt slot, const PetscInt n[3], const HJBox *keep, PetscScalar *to)
 {
-  const double      *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + HJSlotBegin(c, slot) : NULL;
+  const PetscScalar *value = c->storage == HJ_COEFFICIENTS_ARRAYS ? c->value + HJSlotBegin(c, slot) : NULL;
   const bool         many  = c->storage == HJ_COEFFICIENTS_DICTIONARY;
   const HJSlotPoints p     = {HJDBoxFrom(keep), {(int)n[0], (int)n[1], (int)n[2]}};
 
@@ -458,7 +458,7 @@ static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJ
   PetscCall(HJStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (size == 1) HJPart_Kernel<<<grid, block, 0, stream>>>(p, (const char *)from, (char *)to);
-  else HJPart_Kernel<<<grid, block, 0, stream>>>(p, (const double *)from, (double *)to);
+  else HJPart_Kernel<<<grid, block, 0, stream>>>(p, (const PetscScalar *)from, (PetscScalar *)to);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -585,7 +585,7 @@ static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJScratchFree(stream, d_holds));
   for (PetscInt s = 0; s < c->nslots; s++)
-    holds[s] = {(PetscBool)(h[s].found & 1), (PetscBool)h[s].has_first, (PetscBool) !(h[s].found & 2), h[s].first};
+    holds[s] = {(PetscBool)(h[s].found & 1), (PetscBool)h[s].has_first, (PetscBool) !(h[s].found & 2), (PetscScalar)h[s].first};
   PetscCall(PetscFree(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@ static unsigned HJCOOBlocks(long long n)
 }
 
 /* A warp does the points of a run in one slot */
-static __global__ void HJPut_Kernel(const __grid_constant__ HJCOOList list, const double *entries, bool add, double *value)
+static __global__ void HJPut_Kernel(const __grid_constant__ HJCOOList list, const PetscScalar *entries, bool add, PetscScalar *value)
 {
   const long long warps = gridDim.x * (long long)blockDim.x / HJ_COO_RUN, runs = (list.npoints + HJ_COO_RUN - 1) / HJ_COO_RUN;
   const int       lane = threadIdx.x % HJ_COO_RUN;

@@ -603,7 +603,7 @@ static PetscErrorCode HJAbsolute_CUDA(void *ctx, PetscInt n, const HJSweep s[], 
   HJ_CUDA     *cuda = (HJ_CUDA *)ctx;
   HJDSweep     d[HJD_MAX_SWEEPS];
   cudaStream_t stream;
-  double       largest;
+  PetscReal    largest;
   int          m;
 
   PetscFunctionBegin;
@@ -829,6 +829,8 @@ const HJBackendOps HJBackendCUDA = {
   .single = &HJSingleCUDA,
 #else
   .krylov    = &HJKrylovCUDA,
+  #if !PetscDefined(USE_REAL_SINGLE)
   .in_single = &HJBackendCUDASingle,
+  #endif
 #endif
 };

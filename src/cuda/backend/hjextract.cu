@@ -35,8 +35,8 @@ struct HJDPoints {
 
 /* Rows of an AIJ matrix */
 struct HJDRows : HJDPoints {
-  const PetscInt *Ai, *Aj, *Bi, *Bj, *garray;
-  const double   *Aa, *Ba;
+  const PetscInt    *Ai, *Aj, *Bi, *Bj, *garray;
+  const PetscScalar *Aa, *Ba;
 };
 
 /* Rows of a stencil matrix */
@@ -54,7 +54,7 @@ typedef struct {
 } HJDTable;
 
 typedef struct {
-  HJWord wide, gershgorin; /* bits of a double >= 0 are in its order */
+  HJWord wide, gershgorin; /* gershgorin: HJSizeBits */
   int    zero_row, misfit;
 } HJDFill;
 
@@ -153,10 +153,10 @@ struct HJDRow {
 
 /* Coefficients of one point, 0 where they lead outside the domain */
 struct HJDStencilRow {
-  int           nnz, at;
-  unsigned int  outside;
-  const double *row;
-  __device__    HJDStencilRow(const HJDCoefficients &g, const HJDPoint &q, int r)
+  int                nnz, at;
+  unsigned int       outside;
+  const PetscScalar *row;
+  __device__         HJDStencilRow(const HJDCoefficients &g, const HJDPoint &q, int r)
       : nnz(g.e.nslots), at(r), outside(q.outside), row(g.e.index ? g.e.rows + g.e.index[r] * g.e.nslots : g.e.row)
   {
   }
@@ -309,8 +309,8 @@ static __global__ void HJNumber_Kernel(const __grid_constant__ HJDPoints g, cons
 
 typedef struct {
   HJDBox       box;
-  double      *value[HJ_MAX_SLOTS]; /* by slot of a box; NULL: none */
-  double      *dinv;                /* NULL: none */
+  PetscScalar *value[HJ_MAX_SLOTS]; /* by slot of a box; NULL: none */
+  PetscScalar *dinv;                /* NULL: none */
   unsigned int missing;             /* slots that must be zero */
 } HJDArrays;
 
@@ -347,12 +347,12 @@ static __global__ void HJFill_Kernel(const __grid_constant__ Rows g, const __gri
     if (!(sum <= bound)) bound = sum <= DBL_MAX ? sum : HUGE_VAL;
     if (to.dinv) to.dinv[at] = d;
   }
-  if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
+  if (bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)HJSizeBitsOf((PetscReal)bound));
 }
 
 typedef struct {
-  HJDBox  box;
-  double *value[HJ_MAX_SLOTS], *dinv; /* by slot of the matrix, NULL: none */
+  HJDBox       box;
+  PetscScalar *value[HJ_MAX_SLOTS], *dinv; /* by slot of the matrix, NULL: none */
 } HJDSlotArrays;
 
 /*
@@ -428,7 +428,7 @@ static __global__ void __launch_bounds__(HJ_FILL_THREADS)
   if (MEASURE) HJMeasurePut(threadIdx.y * blockDim.x + threadIdx.x, &mine, &s_counts, partial + blockIdx.y * gridDim.x + blockIdx.x);
   #pragma unroll
   for (int s = 16; s > 0; s /= 2) bound = fmax(bound, __shfl_down_sync(0xffffffffu, bound, s));
-  if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)__double_as_longlong(bound));
+  if (threadIdx.x % 32 == 0 && bound > 0.0) atomicMax(&fill->gershgorin, (HJWord)HJSizeBitsOf((PetscReal)bound));
 }
 
 /* value[] holds the upper half; the lower entry of a point that leads to another is that one's upper entry. edges: of points with
@@ -469,7 +469,7 @@ static __global__ void HJCompare_Kernel(const __grid_constant__ Rows g, const __
       else kernel<<<blocks, HJ_THREADS, 0, ctx->stream>>>(ctx->rows, __VA_ARGS__);                                                         \
     } while (0)
 
-static PetscErrorCode HJReadBlock(Mat A, const PetscInt **i, const PetscInt **j, const double **a)
+static PetscErrorCode HJReadBlock(Mat A, const PetscInt **i, const PetscInt **j, const PetscScalar **a)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, i, j));
@@ -477,7 +477,7 @@ static PetscErrorCode HJReadBlock(Mat A, const PetscInt **i, const PetscInt **j,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJReadUnblock(Mat A, const PetscInt **i, const PetscInt **j, const double **a)
+static PetscErrorCode HJReadUnblock(Mat A, const PetscInt **i, const PetscInt **j, const PetscScalar **a)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, a));

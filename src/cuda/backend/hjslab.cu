@@ -39,8 +39,8 @@ typedef struct {
   cudaStream_t stream[HJ_SLAB_QUEUES]; /* that of the sweeps is not here: HJSlabStream() */
   cudaEvent_t *event[HJ_SLAB_QUEUES];  /* made when a mark is first set */
   PetscInt     nevents[HJ_SLAB_QUEUES];
-  double      *d_norms; /* of each block: sum of squares, largest */
-  double      *norms;   /* the same, sent to the host, in memory that is page-locked */
+  PetscScalar *d_norms; /* of each block: sum of squares, largest */
+  PetscScalar *norms;   /* the same, sent to the host, in memory that is page-locked */
 } HJSlabCUDA;
 
 /* The backend's sweeps run in what is PETSc's stream at the time */
@@ -183,9 +183,9 @@ static PetscErrorCode HJSlabCreate_CUDA(const HJGrid *grid, const HJStencil *ste
   /* a plane of an index that is the same everywhere may be read anywhere */
   limits->wraps = (PetscBool)(st.nrows == 1 && slab->cuda->family->wraps &&
                               slab->cuda->family->wraps(&slab->cuda->device, grid, &slab->cuda->st));
-  PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(double), (void **)&slab->d_norms));
-  PetscCallCUDA(cudaMallocHost((void **)&slab->norms, 2 * HJ_SLAB_BLOCKS * sizeof(double)));
-  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(double), stream));
+  PetscCall(HJAlloc(2 * HJ_SLAB_BLOCKS * sizeof(PetscScalar), (void **)&slab->d_norms));
+  PetscCallCUDA(cudaMallocHost((void **)&slab->norms, 2 * HJ_SLAB_BLOCKS * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMemsetAsync(slab->d_norms, 0, 2 * HJ_SLAB_BLOCKS * sizeof(PetscScalar), stream));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_IN], cudaStreamNonBlocking));
   PetscCallCUDA(cudaStreamCreateWithFlags(&slab->stream[HJ_SLAB_OUT], cudaStreamNonBlocking));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,7 +257,7 @@ static PetscErrorCode HJSlabSweep_CUDA(void *ctx, const HJGrid *grid, const HJSt
 
 /* Each block adds to two numbers of its own, launch after launch, so that sums do not depend on chance; no number anywhere: NaN */
 static __global__ void __launch_bounds__(HJ_SLAB_THREADS)
-  HJSlabDifference_Kernel(const double *y, const double *x, long long n, double *norms)
+  HJSlabDifference_Kernel(const PetscScalar *y, const PetscScalar *x, long long n, PetscScalar *norms)
 {
   __shared__ double s_sum[HJ_SLAB_THREADS], s_max[HJ_SLAB_THREADS];
   double            sum = 0, most = 0;
@@ -298,7 +298,7 @@ static PetscErrorCode HJSlabDifference_CUDA(void *ctx, const PetscScalar *y, con
 static PetscErrorCode HJSlabSendNorms_CUDA(void *ctx)
 {
   HJSlabCUDA  *slab = (HJSlabCUDA *)ctx;
-  const size_t size = 2 * HJ_SLAB_BLOCKS * sizeof(double);
+  const size_t size = 2 * HJ_SLAB_BLOCKS * sizeof(PetscScalar);
   cudaStream_t stream;
 
   PetscFunctionBegin;
@@ -311,7 +311,7 @@ static PetscErrorCode HJSlabSendNorms_CUDA(void *ctx)
 /* fmax() passes over what is no number, the sum of squares does not */
 static PetscErrorCode HJSlabNorms_CUDA(void *ctx, PetscReal *squares, PetscReal *largest)
 {
-  const double *norms = ((HJSlabCUDA *)ctx)->norms;
+  const PetscScalar *norms = ((HJSlabCUDA *)ctx)->norms;
 
   PetscFunctionBegin;
   *squares = *largest = 0;

@@ -8,7 +8,7 @@
 
 #define HJ_PINNED_NUMBERS 64
 
-static double            *hj_pinned;      /* NULL: not yet made */
+static PetscReal         *hj_pinned;      /* NULL: not yet made */
 static unsigned long long hj_pinned_used; /* a bit for each number */
 
 static PetscErrorCode HJPinnedDestroy(void)
@@ -20,11 +20,11 @@ static PetscErrorCode HJPinnedDestroy(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJPinnedAlloc(double **number)
+PetscErrorCode HJPinnedAlloc(PetscReal **number)
 {
   PetscFunctionBegin;
   if (!hj_pinned) {
-    PetscCallCUDA(cudaMallocHost((void **)&hj_pinned, HJ_PINNED_NUMBERS * sizeof(double)));
+    PetscCallCUDA(cudaMallocHost((void **)&hj_pinned, HJ_PINNED_NUMBERS * sizeof(PetscReal)));
     PetscCall(PetscRegisterFinalize(HJPinnedDestroy));
   }
   for (int i = 0; i < HJ_PINNED_NUMBERS; i++) {
@@ -33,11 +33,11 @@ PetscErrorCode HJPinnedAlloc(double **number)
     *number = hj_pinned + i;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(cudaMallocHost((void **)number, sizeof(double)));
+  PetscCallCUDA(cudaMallocHost((void **)number, sizeof(PetscReal)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJPinnedFree(double **number)
+PetscErrorCode HJPinnedFree(PetscReal **number)
 {
   const PetscBool ours = (PetscBool)(hj_pinned && *number >= hj_pinned && *number < hj_pinned + HJ_PINNED_NUMBERS);
 

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    The type of vectors and coefficients in kernels: PetscScalar, which is double, or float where a file is built again with HJ_FLOAT
-   (core/hjcore.h). What depends on its width stands here.
+   (core/hjcore.h), or where PETSc's own numbers are that. What depends on its width stands here.
 */
 #pragma once
 
 #include "core/hjcore.h"
 #include <cuda_runtime.h>
 
+#if defined(HJ_FLOAT) || PetscDefined(USE_REAL_SINGLE)
+  #define HJ_SCALAR_IS_FLOAT 1
+#else
+  #define HJ_SCALAR_IS_FLOAT 0
+#endif
+
 #define HJ_BYTES ((int)sizeof(PetscScalar))
 
 /* HJScalar2: two numbers that lie together. HJ_PTX, HJ_PTX_BYTES, HJ_PTX_REG, HJ_PTX_ZERO: the type in PTX, its bytes, the letter of its
    registers, zero; HJ_PTX_BITS, HJ_PTX_BITS_REG: the same of its bits. HJ_NEWTON_STEPS: from HJInverseStart() to the inverse.
    HJ_EPSILON: the distance of 1 from the next number */
-#if defined(HJ_FLOAT)
+#if HJ_SCALAR_IS_FLOAT
   #define HJ_PTX          "f32"
   #define HJ_PTX_BYTES    "4"
   #define HJ_PTX_REG      "f"
@@ -50,7 +56,7 @@ static __device__ __forceinline__ PetscScalar HJInverseStart(PetscScalar d)
 }
 
 /* The bits of a number, and back; a word of 8 bytes has them in its lower ones */
-#if defined(HJ_FLOAT)
+#if HJ_SCALAR_IS_FLOAT
 typedef unsigned                         HJBits;
 static __device__ __forceinline__ HJBits HJBitsOf(PetscScalar v)
 {
@@ -71,5 +77,20 @@ static __device__ __forceinline__ HJBits HJBitsOf(PetscScalar v)
 static __device__ __forceinline__ PetscScalar HJFromBits(long long bits)
 {
   return __longlong_as_double(bits);
+}
+#endif
+
+/* Bits of a PetscReal that is not negative, which are in the order of such numbers, so that atomicMax() takes them */
+#if PetscDefined(USE_REAL_SINGLE)
+typedef unsigned int                         HJSizeBits;
+static __device__ __forceinline__ HJSizeBits HJSizeBitsOf(PetscReal v)
+{
+  return __float_as_uint(v);
+}
+#else
+typedef unsigned long long                   HJSizeBits;
+static __device__ __forceinline__ HJSizeBits HJSizeBitsOf(PetscReal v)
+{
+  return (HJSizeBits)__double_as_longlong(v);
 }
 #endif

@@ -13,5 +13,5 @@ PETSC_INTERN PetscErrorCode HJScratchFree(cudaStream_t, void *);
 PETSC_INTERN PetscErrorCode HJPoolsTrim(void);
 
 /* A number in page-locked memory of the host */
-PETSC_INTERN PetscErrorCode HJPinnedAlloc(double **);
-PETSC_INTERN PetscErrorCode HJPinnedFree(double **);
+PETSC_INTERN PetscErrorCode HJPinnedAlloc(PetscReal **);
+PETSC_INTERN PetscErrorCode HJPinnedFree(PetscReal **);

@@ -26,14 +26,14 @@
 typedef struct {
   const PetscInt *index; /* NULL: from, from + 1, ... */
   PetscCount      from, n;
-  double         *to;     /* in the first of the four buffers */
+  PetscScalar    *to;     /* in the first of the four buffers */
   PetscCount      stride; /* from buffer to buffer */
 } HJIPCRun;
 
 typedef struct {
   const HJIPCRun    *run;
   int                nruns, npeers, vectors, longest; /* longest: entries of a run, at most */
-  const double      *from[2];                         /* by blockIdx.z */
+  const PetscScalar *from[2];                         /* by blockIdx.z */
   int                slot[2];                         /* which of the four buffers */
   unsigned          *own, *counter;
   unsigned          *number; /* of the last exchange */
@@ -104,9 +104,9 @@ static __global__ void __launch_bounds__(HJIPC_THREADS) HJIPC_Kernel(const __gri
   const unsigned number = 1 + *(volatile unsigned *)a.number;
 
   if ((int)blockIdx.y < a.nruns) {
-    const double    *from = a.from[vector] + r.from;
-    double          *to   = r.to + a.slot[vector] * r.stride;
-    const PetscCount step = (PetscCount)gridDim.x * HJIPC_THREADS;
+    const PetscScalar *from = a.from[vector] + r.from;
+    PetscScalar       *to   = r.to + a.slot[vector] * r.stride;
+    const PetscCount   step = (PetscCount)gridDim.x * HJIPC_THREADS;
 
     for (PetscCount i = (PetscCount)blockIdx.x * HJIPC_THREADS + threadIdx.x; i < r.n; i += HJIPC_UNROLL * step) {
       double v[HJIPC_UNROLL];
@@ -294,7 +294,7 @@ static HJIPCRun HJIPCRunTo(const HJHalo_IPC *h, PetscMPIInt peer, const PetscInt
   const bool self = peer == h->npeers;
   char      *base = self ? h->memory + h->buffers : h->mapped[peer] + h->card[peer].buffers;
 
-  return {index, from, n, (double *)base + place, self ? h->stride : (PetscCount)h->card[peer].stride};
+  return {index, from, n, (PetscScalar *)base + place, self ? h->stride : (PetscCount)h->card[peer].stride};
 }
 
 static PetscErrorCode HJIPCSetRuns(HJHalo halo, HJHalo_IPC *h)
@@ -334,7 +334,7 @@ static PetscErrorCode HJIPCAlloc(HJHalo_IPC *h, PetscCount size)
   PetscCall(HJStream(&stream));
   h->buffers = ((h->npeers + 1) * HJIPC_FLAG * sizeof(unsigned) + 4095) / 4096 * 4096;
   h->stride  = (size + 15) / 16 * 16;
-  bytes      = (h->buffers + 4 * h->stride * sizeof(double) + HJIPC_PAGE - 1) / HJIPC_PAGE * HJIPC_PAGE;
+  bytes      = (h->buffers + 4 * h->stride * sizeof(PetscScalar) + HJIPC_PAGE - 1) / HJIPC_PAGE * HJIPC_PAGE;
   PetscCall(HJAlloc(bytes, (void **)&h->memory));
   PetscCallCUDA(cudaMemsetAsync(h->memory, 0, bytes, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -483,9 +483,9 @@ PetscErrorCode HJIPCTryWait(PetscReal timeout, PetscBool answer, PetscErrorCode 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double *HJIPCBuffer(const HJHalo_IPC *h, int vector)
+static PetscScalar *HJIPCBuffer(const HJHalo_IPC *h, int vector)
 {
-  return (double *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
+  return (PetscScalar *)(h->memory + h->buffers) + (2 * vector + h->turn[vector]) * h->stride;
 }
 
 /* In a cycle the first turn is always the same; outside of cycles nobody knows which buffer replays have used last */

@@ -9,6 +9,8 @@
   #include <dlfcn.h>
   #include <nccl.h>
 
+  #define HJ_NCCL_SCALAR (PetscDefined(USE_REAL_SINGLE) ? ncclFloat32 : ncclFloat64)
+
 typedef struct {
   ncclResult_t (*GetUniqueId)(ncclUniqueId *);
   ncclResult_t (*CommInitRank)(ncclComm_t *, int, ncclUniqueId, int);
@@ -106,14 +108,14 @@ PetscErrorCode HJNCCLAvailable(MPI_Comm comm, PetscBool *available, const char *
 }
 
 typedef struct {
-  ncclComm_t  comm;
-  PetscMPIInt me;
-  HJPacking   pack;              /* where the runs are too many */
-  double     *send[2], *recv[2]; /* packed x and b */
+  ncclComm_t   comm;
+  PetscMPIInt  me;
+  HJPacking    pack;              /* where the runs are too many */
+  PetscScalar *send[2], *recv[2]; /* packed x and b */
 } HJHalo_NCCL;
 
 /* Inside a group: one vector, straight from it and into its frame */
-static PetscErrorCode HJNCCLRuns(const HJHalo halo, cudaStream_t stream, const double *from, double *frame)
+static PetscErrorCode HJNCCLRuns(const HJHalo halo, cudaStream_t stream, const PetscScalar *from, PetscScalar *frame)
 {
   const HJHalo_NCCL *h = (const HJHalo_NCCL *)halo->data;
 
@@ -122,27 +124,27 @@ static PetscErrorCode HJNCCLRuns(const HJHalo halo, cudaStream_t stream, const d
     const HJHaloRun *r = &halo->send[i];
 
     if (r->rank == h->me)
-      PetscCallCUDA(cudaMemcpyAsync(frame + r->to, from + r->from, r->n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
-    else PetscCallNCCL(hj_nccl.Send(from + r->from, (size_t)r->n, ncclFloat64, r->rank, h->comm, stream));
+      PetscCallCUDA(cudaMemcpyAsync(frame + r->to, from + r->from, r->n * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+    else PetscCallNCCL(hj_nccl.Send(from + r->from, (size_t)r->n, HJ_NCCL_SCALAR, r->rank, h->comm, stream));
   }
   for (PetscInt i = 0; i < halo->nrecv; i++) {
     const HJHaloRun *r = &halo->recv[i];
 
-    if (r->rank != h->me) PetscCallNCCL(hj_nccl.Recv(frame + r->to, (size_t)r->n, ncclFloat64, r->rank, h->comm, stream));
+    if (r->rank != h->me) PetscCallNCCL(hj_nccl.Recv(frame + r->to, (size_t)r->n, HJ_NCCL_SCALAR, r->rank, h->comm, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Inside a group: what was packed goes out, what the others packed comes in */
-static PetscErrorCode HJNCCLPacked(const HJHalo_NCCL *h, cudaStream_t stream, const double *send, double *recv)
+static PetscErrorCode HJNCCLPacked(const HJHalo_NCCL *h, cudaStream_t stream, const PetscScalar *send, PetscScalar *recv)
 {
   const HJPeers *s = &h->pack.send, *r = &h->pack.recv;
 
   PetscFunctionBegin;
   for (PetscMPIInt p = 0; p < s->n; p++)
-    PetscCallNCCL(hj_nccl.Send(send + s->first[p], (size_t)(s->first[p + 1] - s->first[p]), ncclFloat64, s->rank[p], h->comm, stream));
+    PetscCallNCCL(hj_nccl.Send(send + s->first[p], (size_t)(s->first[p + 1] - s->first[p]), HJ_NCCL_SCALAR, s->rank[p], h->comm, stream));
   for (PetscMPIInt p = 0; p < r->n; p++)
-    PetscCallNCCL(hj_nccl.Recv(recv + r->first[p], (size_t)(r->first[p + 1] - r->first[p]), ncclFloat64, r->rank[p], h->comm, stream));
+    PetscCallNCCL(hj_nccl.Recv(recv + r->first[p], (size_t)(r->first[p + 1] - r->first[p]), HJ_NCCL_SCALAR, r->rank[p], h->comm, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,22 +179,22 @@ static PetscErrorCode HJHaloEnd_NCCL(HJHalo halo, PetscMemType mtype, const Pets
 static PetscErrorCode HJNCCLConnect(HJHalo halo)
 {
   HJHalo_NCCL *h = (HJHalo_NCCL *)halo->data;
-  double      *one;
+  PetscScalar *one;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJAlloc(2 * sizeof(double), (void **)&one));
+  PetscCall(HJAlloc(2 * sizeof(PetscScalar), (void **)&one));
   PetscCallNCCL(hj_nccl.GroupStart());
   for (PetscInt i = 0; i < (halo->direct ? halo->nsend : h->pack.send.n); i++) {
     const PetscMPIInt rank = halo->direct ? halo->send[i].rank : h->pack.send.rank[i];
 
-    if (rank != h->me) PetscCallNCCL(hj_nccl.Send(one, 1, ncclFloat64, rank, h->comm, stream));
+    if (rank != h->me) PetscCallNCCL(hj_nccl.Send(one, 1, HJ_NCCL_SCALAR, rank, h->comm, stream));
   }
   for (PetscInt i = 0; i < (halo->direct ? halo->nrecv : h->pack.recv.n); i++) {
     const PetscMPIInt rank = halo->direct ? halo->recv[i].rank : h->pack.recv.rank[i];
 
-    if (rank != h->me) PetscCallNCCL(hj_nccl.Recv(one + 1, 1, ncclFloat64, rank, h->comm, stream));
+    if (rank != h->me) PetscCallNCCL(hj_nccl.Recv(one + 1, 1, HJ_NCCL_SCALAR, rank, h->comm, stream));
   }
   PetscCallNCCL(hj_nccl.GroupEnd());
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -218,8 +220,8 @@ static PetscErrorCode HJHaloCreate_NCCL(HJHalo halo)
   if (!halo->direct) {
     PetscCall(HJPackingCreate(halo, &h->pack));
     for (int i = 0; i < 2; i++) {
-      PetscCall(HJAlloc(h->pack.send.first[h->pack.send.n] * sizeof(double), (void **)&h->send[i]));
-      PetscCall(HJAlloc(h->pack.recv.first[h->pack.recv.n] * sizeof(double), (void **)&h->recv[i]));
+      PetscCall(HJAlloc(h->pack.send.first[h->pack.send.n] * sizeof(PetscScalar), (void **)&h->send[i]));
+      PetscCall(HJAlloc(h->pack.recv.first[h->pack.recv.n] * sizeof(PetscScalar), (void **)&h->recv[i]));
     }
   }
   PetscCall(HJNCCLConnect(halo));

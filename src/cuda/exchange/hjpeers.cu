@@ -90,8 +90,8 @@ PetscErrorCode HJCommCheckDevices(HJComm c, HJCan *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict__ from, const double *__restrict__ in,
-                                       const PetscInt *__restrict__ to, double *__restrict__ out)
+static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict__ from, const PetscScalar *__restrict__ in,
+                                       const PetscInt *__restrict__ to, PetscScalar *__restrict__ out)
 {
   const PetscCount i = (PetscCount)blockIdx.x * HJGATHER_THREADS + threadIdx.x;
 
@@ -100,7 +100,8 @@ static __global__ void HJGather_Kernel(PetscCount n, const PetscInt *__restrict_
   if (i < n) out[to ? to[i] : i] = in[from ? from[i] : i];
 }
 
-PetscErrorCode HJGather(cudaStream_t stream, PetscCount n, const PetscInt *from, const double *in, const PetscInt *to, double *out)
+PetscErrorCode HJGather(cudaStream_t stream, PetscCount n, const PetscInt *from, const PetscScalar *in, const PetscInt *to,
+                        PetscScalar *out)
 {
   HJLaunch how    = {};
   void    *args[] = {&n, &from, &in, &to, &out};
@@ -205,7 +206,8 @@ PetscErrorCode HJPackingDestroy(HJPacking *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJPackingSpread(const HJPacking *p, cudaStream_t stream, const double *own, const double *arrived, double *frame)
+PetscErrorCode HJPackingSpread(const HJPacking *p, cudaStream_t stream, const PetscScalar *own, const PetscScalar *arrived,
+                               PetscScalar *frame)
 {
   PetscFunctionBegin;
   PetscCall(HJGather(stream, p->nself, p->d_self_from, own, p->d_self_to, frame));

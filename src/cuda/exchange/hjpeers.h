@@ -49,6 +49,6 @@ typedef struct {
 PetscErrorCode HJPackingCreate(HJHalo, HJPacking *);
 PetscErrorCode HJPackingDestroy(HJPacking *);
 /* Own entries, and what has arrived packed (NULL: nothing), to their places */
-PetscErrorCode HJPackingSpread(const HJPacking *, cudaStream_t, const double *own, const double *arrived, double *frame);
+PetscErrorCode HJPackingSpread(const HJPacking *, cudaStream_t, const PetscScalar *own, const PetscScalar *arrived, PetscScalar *frame);
 /* out[to[i]] = in[from[i]]; an index that is NULL counts up */
-PetscErrorCode HJGather(cudaStream_t, PetscCount n, const PetscInt *from, const double *in, const PetscInt *to, double *out);
+PetscErrorCode HJGather(cudaStream_t, PetscCount n, const PetscInt *from, const PetscScalar *in, const PetscInt *to, PetscScalar *out);

@@ -113,23 +113,23 @@ typedef struct {
 } HJSystemValues;
 
 /* A number, or 0. once: it is read once, and shall leave room in the L1 cache; else many threads read it */
-__device__ __forceinline__ double HJSystemLoad(const double *at, bool there, bool once)
+__device__ __forceinline__ PetscScalar HJSystemLoad(const PetscScalar *at, bool there, bool once)
 {
-  double v;
+  PetscScalar v;
 
-  asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %2, 0;\n\tsetp.ne.u32 q, %3, 0;\n\tmov.f64 %0, 0d0000000000000000;\n\t"
-      "@p ld.global.nc.L1::no_allocate.f64 %0, [%1];\n\t@q ld.global.nc.f64 %0, [%1];\n\t}"
-      : "=d"(v)
+  asm("{\n\t.reg .pred p, q;\n\tsetp.ne.u32 p, %2, 0;\n\tsetp.ne.u32 q, %3, 0;\n\tmov." HJ_PTX " %0, " HJ_PTX_ZERO ";\n\t"
+      "@p ld.global.nc.L1::no_allocate." HJ_PTX " %0, [%1];\n\t@q ld.global.nc." HJ_PTX " %0, [%1];\n\t}"
+      : "=" HJ_PTX_REG(v)
       : "l"(at), "r"((unsigned)(there && once)), "r"((unsigned)(there && !once)));
   return v;
 }
 
 /* The same of a number that is there */
-template <bool ONCE> __device__ __forceinline__ double HJSystemLoadFull(const double *at)
+template <bool ONCE> __device__ __forceinline__ PetscScalar HJSystemLoadFull(const PetscScalar *at)
 {
-  double v;
+  PetscScalar v;
 
-  if (ONCE) asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(at));
+  if (ONCE) asm("ld.global.nc.L1::no_allocate." HJ_PTX " %0, [%1];" : "=" HJ_PTX_REG(v) : "l"(at));
   else v = __ldg(at);
   return v;
 }

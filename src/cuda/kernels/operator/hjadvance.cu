@@ -8,12 +8,12 @@
 #include "hjround.cuh"
 
 typedef struct {
-  HJMarch       march;
-  const double *x, *b; /* x NULL: it is 0 */
-  const float  *e;
-  double       *y, factor;
-  float        *rounded;
-  HJSizes      *sizes;
+  HJMarch            march;
+  const PetscScalar *x, *b; /* x NULL: it is 0 */
+  const float       *e;
+  PetscScalar       *y, factor;
+  float             *rounded;
+  HJSizes           *sizes;
 } HJAdvanceArgs;
 
 /* See HJMarchRun() */

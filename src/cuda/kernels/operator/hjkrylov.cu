@@ -40,7 +40,7 @@ static __device__ __forceinline__ double HJKrylovAlpha(const HJKrylovState *s)
 #define HJKrylovAt(i, u) (i + u * step_)
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovSums_Kernel(long long n, const double *z, const double *r, HJKrylovState *s)
+  HJKrylovSums_Kernel(long long n, const PetscScalar *z, const PetscScalar *r, HJKrylovState *s)
 {
   double zz = 0, rz = 0;
 
@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
 }
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovDirection_Kernel(long long n, bool first, const HJKrylovState *s, const double *z, const double *before, double *p)
+  HJKrylovDirection_Kernel(long long n, bool first, const HJKrylovState *s, const PetscScalar *z, const PetscScalar *before, PetscScalar *p)
 {
   HJDAwaitInput();
   HJDLetNextStart();
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void HJKrylovTakeProduct(HJKrylovState *s, dou
 }
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovDot_Kernel(long long n, const double *p, const double *w, HJKrylovState *s)
+  HJKrylovDot_Kernel(long long n, const PetscScalar *p, const PetscScalar *w, HJKrylovState *s)
 {
   double pw = 0, none = 0;
 
@@ -124,7 +124,7 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
 }
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovUpdate_Kernel(long long n, HJKrylovState *s, const double *p, const double *w, double *x, double *r)
+  HJKrylovUpdate_Kernel(long long n, HJKrylovState *s, const PetscScalar *p, const PetscScalar *w, PetscScalar *x, PetscScalar *r)
 {
   double rr = 0, none = 0;
 
@@ -159,10 +159,10 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
 
 /* A star's passes */
 typedef struct {
-  HJMarch        march;
-  HJKrylovState *state;
-  const double  *z, *before; /* before NULL: it is the first direction */
-  double        *p, *w, *x, *r;
+  HJMarch            march;
+  HJKrylovState     *state;
+  const PetscScalar *z, *before; /* before NULL: it is the first direction */
+  PetscScalar       *p, *w, *x, *r;
 } HJKrylovArgs;
 
 /* See HJMarchRun(): the sum of p A p, of a direction that is made on the way, and A p is not kept, or of one that is there, and it is */
@@ -279,7 +279,7 @@ static PetscErrorCode HJKrylovMarch(const HJProduct *product, HJKrylovSums *sums
   PetscCall(HJStream(&how.stream));
   PetscCall(HJDeviceRead(&device));
   k.state     = (HJKrylovState *)sums;
-  k.p         = (double *)product->x;
+  k.p         = (PetscScalar *)product->x;
   k.w         = product->y;
   how.grid    = dim3(HJMarchSet(a, product->shell->width, device.nsm, &k.march));
   how.block   = dim3(HJ_MARCH_THREADS);

@@ -280,14 +280,14 @@ PetscErrorCode HJLinesSolve_CUDA(const HJLines *l, PetscReal w, PetscBool zero, 
 
 /* What factors are made from */
 typedef struct {
-  HJDLines            l;
-  HJEntries           a;
-  int                 points[3], opposite[HJ_MAX_SLOTS];
-  HJBox               domain;
-  long long           npoints;
-  PetscScalar        *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
-  unsigned long long *bound;       /* bits of the largest */
-  int                *bad;         /* a pivot is not positive */
+  HJDLines     l;
+  HJEntries    a;
+  int          points[3], opposite[HJ_MAX_SLOTS];
+  HJBox        domain;
+  long long    npoints;
+  PetscScalar *c, *m, *sum; /* [npoints] sum: of the sizes of entries that are not on the line */
+  HJSizeBits  *bound;       /* bits of the largest */
+  int         *bad;         /* a pivot is not positive */
 } HJLinesArgs;
 
 /* Diagonals to m, entries for the next point to c, as the host's HJLinesRow() finds them */
@@ -344,7 +344,7 @@ static __global__ void HJLinesEliminate_Kernel(const __grid_constant__ HJLinesAr
     y       = m[i * step] * sum[i * step] + fabs(c[i * step]) * y;
     largest = fmax(largest, y);
   }
-  atomicMax(p.bound, (unsigned long long)__double_as_longlong(largest));
+  atomicMax(p.bound, HJSizeBitsOf(largest));
 }
 
 static HJLinesArgs HJLinesArgsOf(const HJGrid *grid, const HJCoefficients *a, const HJLines *l)
@@ -381,7 +381,7 @@ PetscErrorCode HJLinesFactor_CUDA(const HJGrid *grid, const HJCoefficients *a, H
   PetscCall(HJScratchAlloc(stream, p.npoints * sizeof(PetscScalar), (void **)&p.sum));
   PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
   PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
-  p.bound = (unsigned long long *)&d_found->largest;
+  p.bound = (HJSizeBits *)&d_found->largest;
   p.bad   = &d_found->bad;
   HJLinesRows_Kernel<<<(unsigned)PetscMin(points, 1LL << 30), HJ_SETUP_THREADS, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());

@@ -16,7 +16,7 @@
 
 /* n[1] is 1 in 2D; tiles in x, in y, chunks along the slowest direction */
 typedef struct {
-  const double        *value, *rows;
+  const PetscScalar   *value, *rows;
   const unsigned char *index;
   double               row[7];
   long long            begin[7];
@@ -29,7 +29,7 @@ static bool HJMarchTakes(const HJCoefficients *a)
 }
 
 /* How coefficients are read: HJCoefficientStorage */
-template <int READ> __device__ __forceinline__ double HJMarchCoefficient(const HJMarch &p, int slot, long long at, const double *row)
+template <int READ> __device__ __forceinline__ double HJMarchCoefficient(const HJMarch &p, int slot, long long at, const PetscScalar *row)
 {
   return READ == HJ_COEFFICIENTS_ROW          ? p.row[slot]
          : READ == HJ_COEFFICIENTS_DICTIONARY ? __ldg(row + slot)
@@ -42,8 +42,8 @@ template <int DIM, int READ>
 __device__ __forceinline__ double HJMarchSum(const HJMarch &p, long long at, double v, const double beside[2 * DIM],
                                              const bool inside[2 * DIM])
 {
-  const double *row = READ == HJ_COEFFICIENTS_DICTIONARY ? p.rows + (int)__ldg(p.index + at) * (1 + 2 * DIM) : NULL;
-  double        sum = HJMarchCoefficient<READ>(p, 0, at, row) * v;
+  const PetscScalar *row = READ == HJ_COEFFICIENTS_DICTIONARY ? p.rows + (int)__ldg(p.index + at) * (1 + 2 * DIM) : NULL;
+  double             sum = HJMarchCoefficient<READ>(p, 0, at, row) * v;
 
 #pragma unroll
   for (int o = 0; o < 2 * DIM; o++) {

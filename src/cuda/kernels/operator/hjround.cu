@@ -15,7 +15,7 @@
 
 /* Bits of numbers that are not negative are in their order, with NaN the largest. range: the least size but for zeros, the largest one */
 static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
-  HJRange_Kernel(long long n, double scale, const double *x, unsigned long long *range)
+  HJRange_Kernel(long long n, PetscReal scale, const PetscScalar *x, unsigned long long *range)
 {
   unsigned long long least = ~0ull, largest = 0;
 
@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
 
 /* By the scale, or, where there are sizes, by the next one of these */
 static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
-  HJRound_Kernel(long long n, double scale, HJSizes *sizes, const double *x, float *single)
+  HJRound_Kernel(long long n, PetscReal scale, HJSizes *sizes, const PetscScalar *x, float *single)
 {
   HJDAwaitInput();
   HJDLetNextStart();
@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
 
 /* The same back: sizes say what they were rounded with */
 static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
-  HJWiden_Kernel(long long n, double scale, HJSizes *sizes, const float *single, bool add, double *x)
+  HJWiden_Kernel(long long n, PetscReal scale, HJSizes *sizes, const float *single, bool add, PetscScalar *x)
 {
   bool bad = false;
 
@@ -67,7 +67,7 @@ static __global__ void __launch_bounds__(HJ_ROUND_THREADS)
   if (sizes && bad) sizes->bad = 1;
 }
 
-static __global__ void __launch_bounds__(HJ_ROUND_THREADS) HJSizes_Kernel(long long n, const double *x, HJSizes *sizes)
+static __global__ void __launch_bounds__(HJ_ROUND_THREADS) HJSizes_Kernel(long long n, const PetscScalar *x, HJSizes *sizes)
 {
   double squares = 0, largest = 0;
 
@@ -158,7 +158,7 @@ static PetscErrorCode HJSee_CUDA(PetscCount n, const PetscReal *x, PetscReal *se
 static PetscErrorCode HJRoundSeen_CUDA(PetscCount n, const PetscReal *x, PetscReal *seen, void *single)
 {
   long long m      = n;
-  double    none   = 1;
+  PetscReal none   = 1;
   void     *args[] = {&m, &none, &seen, (void *)&x, &single};
 
   PetscFunctionBegin;

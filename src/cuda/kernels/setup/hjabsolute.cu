@@ -10,10 +10,10 @@
 #include <cmath>
 
 typedef struct {
-  HJDStencil          st;
-  HJDSweep            s[HJD_MAX_SWEEPS];
-  bool                skew;
-  unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
+  HJDStencil  st;
+  HJDSweep    s[HJD_MAX_SWEEPS];
+  bool        skew;
+  HJSizeBits *ratio;
 } HJAbsoluteArgs;
 
 /* The row of a dictionary at a place; no index: there is one row */
@@ -26,21 +26,21 @@ static __device__ __forceinline__ int HJAbsoluteRow(const HJDStencil &st, long l
 template <int DIM, bool BOX, int STORAGE>
 __device__ double HJAbsoluteProduct(const HJAbsoluteArgs &p, const HJDSweep &s, int i, int j, int k, double here, bool *finite)
 {
-  constexpr int   NN = HJDNeighbors(DIM, BOX);
-  const long long at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
-  const int       sx  = HJDWidth(p.st.box, 0);
-  const long long sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)HJDWidth(s.box, 0) * HJDWidth(s.box, 1);
-  const double   *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)HJAbsoluteRow(p.st, at) * (1 + NN) : NULL;
-  const int       r   = DIM == 3 ? k : DIM == 2 ? j : i;
-  double          sum = 0.0;
+  constexpr int      NN = HJDNeighbors(DIM, BOX);
+  const long long    at = HJDIndex(p.st.box, i, j, k), xat = HJDIndex(s.box, i, j, k);
+  const int          sx  = HJDWidth(p.st.box, 0);
+  const long long    sxy = (long long)sx * HJDWidth(p.st.box, 1), bxy = (long long)HJDWidth(s.box, 0) * HJDWidth(s.box, 1);
+  const PetscScalar *row = STORAGE == HJ_DICTIONARY ? p.st.rows + (long long)HJAbsoluteRow(p.st, at) * (1 + NN) : NULL;
+  const int          r   = DIM == 3 ? k : DIM == 2 ? j : i;
+  double             sum = 0.0;
 
 #pragma unroll
   for (int o = 0; o < NN; o++) {
     const int dx = HJDOffset(DIM, BOX, o, 0), dy = HJDOffset(DIM, BOX, o, 1), dz = HJDOffset(DIM, BOX, o, 2);
 
     if (HJDInside(s.domain, i + dx, j + dy, k + dz)) {
-      const double  c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
-      const double *x = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
+      const double       c = HJDCoefficient<DIM, BOX, STORAGE>(p.st, row, o, at, sx, sxy);
+      const PetscScalar *x = HJDHome(s, s.x, s.xghost, r + (DIM == 3 ? dz : DIM == 2 ? dy : dx));
 
       sum += fabs(c) * (s.x ? x[xat + HJDBeside(s, i, j, dx, dy) + dz * bxy] : 1.0);
     }
@@ -121,13 +121,13 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
     if (STORAGE != HJ_SYMMETRIC && p.skew) y = here + HJSkewSum<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k);
     else y = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
-    best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
+    best                           = finite && y / here <= PETSC_MAX_REAL ? fmax(best, y / here) : HUGE_VAL;
   }
   best = HJBlockMax(thread, best);
-  if (thread == 0) atomicMax(p.ratio, (unsigned long long)__double_as_longlong(best));
+  if (thread == 0) atomicMax(p.ratio, HJSizeBitsOf((PetscReal)best));
 }
 
-PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
+PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, PetscReal *ratio)
 {
   HJAbsoluteArgs p;
   int            points = 1, lines = 1;
@@ -139,7 +139,7 @@ PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   }
   p.st    = cuda->st;
   p.skew  = skew;
-  p.ratio = (unsigned long long *)ratio;
+  p.ratio = (HJSizeBits *)ratio;
   for (int i = 0; i < n; i++) {
     p.s[i] = s[i];
     points = PetscMax(points, HJDWidth(s[i].write, 0));
@@ -156,15 +156,15 @@ PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, c
 }
 
 /* Waits for the device: the ratio is on the host when this returns */
-PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
+PetscErrorCode HJAbsoluteLaunch_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, PetscReal *ratio)
 {
-  double *d_ratio;
+  PetscReal *d_ratio;
 
   PetscFunctionBegin;
-  PetscCall(HJScratchAlloc(stream, sizeof(double), (void **)&d_ratio));
-  PetscCallCUDA(cudaMemsetAsync(d_ratio, 0, sizeof(double), stream));
+  PetscCall(HJScratchAlloc(stream, sizeof(*ratio), (void **)&d_ratio));
+  PetscCallCUDA(cudaMemsetAsync(d_ratio, 0, sizeof(*ratio), stream));
   PetscCall(HJAbsoluteStart_CUDA(cuda, stream, n, s, skew, d_ratio));
-  PetscCallCUDA(cudaMemcpyAsync(ratio, d_ratio, sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(ratio, d_ratio, sizeof(*ratio), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(HJScratchFree(stream, d_ratio));
   PetscFunctionReturn(PETSC_SUCCESS);

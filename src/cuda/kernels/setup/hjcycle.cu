@@ -16,8 +16,8 @@ PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(double), (void **)&number->room));
-  PetscCallCUDA(cudaMemsetAsync(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double), stream));
+  PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(PetscScalar), (void **)&number->room));
+  PetscCallCUDA(cudaMemsetAsync(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(PetscScalar), stream));
   number->value = number->room + HJ_SUM_BLOCKS + 1;
   PetscCall(HJPinnedAlloc(&number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,7 +49,8 @@ static __device__ __forceinline__ double HJBlockSum(double v)
 }
 
 /* The last block to finish sums what all have left in room, always in the same order. The counter behind it begins and ends at 0 */
-static __global__ void __launch_bounds__(HJ_SUM_THREADS) HJSquares_Kernel(long long n, const double *x, double *room, double *sum)
+static __global__ void __launch_bounds__(HJ_SUM_THREADS)
+  HJSquares_Kernel(long long n, const PetscScalar *x, PetscScalar *room, PetscScalar *sum)
 {
   __shared__ bool s_last;
   unsigned       *count = (unsigned *)(room + HJ_SUM_BLOCKS);
@@ -105,7 +106,7 @@ PetscErrorCode HJNumberSend_CUDA(HJNumber *number)
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(number->host, number->value, sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(number->host, number->value, sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +119,7 @@ PetscErrorCode HJNumberWait_CUDA(const HJNumber *number, PetscScalar *value)
   PetscCall(HJStream(&stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   *value = *number->host;
-  PetscCall(PetscLogGpuToCpu(sizeof(double)));
+  PetscCall(PetscLogGpuToCpu(sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,7 +147,7 @@ static __device__ __forceinline__ void HJSquareInvert(double s_square[HJ_PIVOTS]
 }
 
 /* That of the first pivots' square; beyond the matrix it is that of 1 */
-static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(int n, const double *a, double *inverse)
+static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y) HJSquare_Kernel(int n, const PetscScalar *a, PetscScalar *inverse)
 {
   __shared__ double s_square[HJ_PIVOTS][HJ_PIVOTS + 1];
   const int         x = threadIdx.x;
@@ -189,7 +190,7 @@ static __device__ __forceinline__ void HJPivotMultiply(const double s_left[HJ_PI
 /* A step of Gauss and Jordan from a to out for HJ_PIVOTS pivots at once: each block does a square of out.
    The first block does that of the next step's pivots, and its inverse, while the others work */
 static __global__ void __launch_bounds__(HJ_PIVOTS *HJ_PIVOT_Y)
-  HJPivot_Kernel(int n, int p, const double *inverse, const double *a, double *out, double *inverse_next)
+  HJPivot_Kernel(int n, int p, const PetscScalar *inverse, const PetscScalar *a, PetscScalar *out, PetscScalar *inverse_next)
 {
   __shared__ __align__(16) double s_inverse[HJ_PIVOTS][HJ_PIVOTS], s_column[HJ_PIVOTS][HJ_PIVOTS];
   __shared__ double               s_row[HJ_PIVOTS][HJ_PIVOTS + 1];
@@ -249,7 +250,7 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
   HJLaunch       one = {dim3(1), threads, 0, NULL, 0, true, false}, all = {dim3(squares, squares), threads, 0, NULL, 0, true, false};
   cudaStream_t   stream;
   int            m    = (int)n;
-  double        *from = a, *to = work, *room, *inverse, *next;
+  PetscScalar   *from = a, *to = work, *room, *inverse, *next;
   void          *square[] = {&m, &from, &inverse};
 
   PetscFunctionBegin;
@@ -260,8 +261,8 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
   next    = room + HJ_PIVOTS * HJ_PIVOTS;
   PetscCallCUDA(HJLaunchKernel(&one, (const void *)HJSquare_Kernel, square));
   for (int p = 0; p < m; p += HJ_PIVOTS) {
-    void   *step[] = {&m, &p, &inverse, &from, &to, &next};
-    double *other  = from;
+    void        *step[] = {&m, &p, &inverse, &from, &to, &next};
+    PetscScalar *other  = from;
 
     PetscCallCUDA(HJLaunchKernel(&all, (const void *)HJPivot_Kernel, step));
     from    = to;
@@ -270,22 +271,22 @@ PetscErrorCode HJInvert_CUDA(PetscInt n, PetscScalar *a, PetscScalar *work)
     inverse = next;
     next    = other;
   }
-  if (from != a) PetscCallCUDA(cudaMemcpyAsync(a, from, (size_t)n * n * sizeof(double), cudaMemcpyDeviceToDevice, stream));
+  if (from != a) PetscCallCUDA(cudaMemcpyAsync(a, from, (size_t)n * n * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
   PetscCall(HJScratchFree(stream, room));
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* who multiplies by it reads it early, see HJDense_Kernel() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static __global__ void HJShiftDense_Kernel(long long n, double shift, double *a)
+static __global__ void HJShiftDense_Kernel(long long n, double shift, PetscScalar *a)
 {
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) a[i] = shift;
 }
 
 typedef struct {
-  HJEntries e;
-  int       n, N[3];
-  bool      periodic[3];
-  double   *a;
+  HJEntries    e;
+  int          n, N[3];
+  bool         periodic[3];
+  PetscScalar *a;
 } HJDenseArgs;
 
 /* A thread has a row: several offsets may lead to one point of a periodic grid */
@@ -308,10 +309,10 @@ static __global__ void HJAddDense_Kernel(const __grid_constant__ HJDenseArgs p)
 }
 
 /* The largest size on the diagonal. Waits for the device */
-static PetscErrorCode HJDenseLargest(cudaStream_t stream, const HJCoefficients *c, double *largest)
+static PetscErrorCode HJDenseLargest(cudaStream_t stream, const HJCoefficients *c, PetscScalar *largest)
 {
-  const int n = (int)(c->value ? c->npoints : c->nrows), step = c->value ? 1 : (int)c->nslots;
-  double   *d;
+  const int    n = (int)(c->value ? c->npoints : c->nrows), step = c->value ? 1 : (int)c->nslots;
+  PetscScalar *d;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1((size_t)n * step, &d));
@@ -349,10 +350,10 @@ PetscErrorCode HJFillDense_CUDA(const HJGrid *grid, const HJCoefficients *c, Pet
 }
 
 /* y = scale A x. A block has a row, which no kernel before it writes: it is read before these are done. Sums are double */
-template <typename T> static __device__ __forceinline__ void HJDenseRow(int n, double scale, const double *a, const T *x, T *y)
+template <typename T> static __device__ __forceinline__ void HJDenseRow(int n, double scale, const PetscScalar *a, const T *x, T *y)
 {
-  const double *row = a + (long long)blockIdx.x * n;
-  double        v[HJ_ROW_LOADS], sum = 0;
+  const PetscScalar *row = a + (long long)blockIdx.x * n;
+  double             v[HJ_ROW_LOADS], sum = 0;
 
 #pragma unroll
   for (int u = 0; u < HJ_ROW_LOADS; u++) {
@@ -372,13 +373,13 @@ template <typename T> static __device__ __forceinline__ void HJDenseRow(int n, d
   if (!threadIdx.x) y[blockIdx.x] = (T)(scale * sum);
 }
 
-static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, const double *a, const double *x, double *y)
+static __global__ void __launch_bounds__(HJ_ROW_THREADS) HJDense_Kernel(int n, const PetscScalar *a, const PetscScalar *x, PetscScalar *y)
 {
   HJDenseRow(n, 1, a, x, y);
 }
 
 static __global__ void __launch_bounds__(HJ_ROW_THREADS)
-  HJDenseSingle_Kernel(int n, double scale, const double *a, const float *x, float *y)
+  HJDenseSingle_Kernel(int n, PetscReal scale, const PetscScalar *a, const float *x, float *y)
 {
   HJDenseRow(n, scale, a, x, y);
 }

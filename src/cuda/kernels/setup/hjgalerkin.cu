@@ -18,13 +18,13 @@ typedef struct {
   int            fold[3];            /* coarse points of a periodic direction that has one or two of them, else 0 */
   HJEntries      e;                  /* of the fine grid */
   long long      to[HJ_MAX_SLOTS];   /* of the arrays of slots in coarse; < 0: there is none */
-  double        *coarse;
+  PetscScalar   *coarse;
   HJGalerkinEnds ends[3];
   /* for points that look at ghosts or lie at ends, and rows */
-  HJDBox        domain; /* of the fine grid */
-  HJDBox        shell[3][2];
-  long long     at[3][2], nghost;
-  const double *ghost;
+  HJDBox             domain; /* of the fine grid */
+  HJDBox             shell[3][2];
+  long long          at[3][2], nghost;
+  const PetscScalar *ghost;
 } HJGalerkinArgs;
 
 /* What a fine point p beside the coarse one, whose entry leads o further, gives to entries of the coarse row in one direction, but for the
@@ -89,10 +89,10 @@ __device__ __forceinline__ void HJGalerkinAlongX(const HJGalerkinArgs &g, const 
   constexpr int slot = HJDSlot(DIM, BOX, OX, OY, OZ);
 
   if constexpr (slot >= 0) {
-    const double *a      = ANY ? NULL : g.e.value + g.e.begin[slot] + line + x.at[1];
-    const double  before = x.coefficient[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
-    const double  here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
-    const double  after  = x.coefficient[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
+    const PetscScalar *a      = ANY ? NULL : g.e.value + g.e.begin[slot] + line + x.at[1];
+    const double       before = x.coefficient[0] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[0], j, k) : a[-1];
+    const double       here   = ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[1], j, k) : a[0];
+    const double       after  = x.coefficient[2] == 0.0 ? 0.0 : ANY ? HJGalerkinAny(g, slot, OX, OY, OZ, x.at[2], j, k) : a[1];
 
     /* an entry that leads to a place beside the coarse point: below it or above */
     HJGalerkinSpread<-1, OX, 1>(x.coefficient[0] * before, x.near[0], x.far[0], c);

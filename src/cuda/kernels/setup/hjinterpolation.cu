@@ -267,7 +267,7 @@ typedef struct {
   HJFine              rows, a;
   HJInterpolationPlan plan;
   bool                same; /* rows are a */
-  double             *coefficient, *coupling;
+  PetscScalar        *coefficient, *coupling;
   unsigned long long *jump; /* bits of a number that is not negative, two counts: the fields of a HJJump */
 } HJFillArgs;
 
@@ -299,7 +299,7 @@ template <bool STORED> __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJJum
     mine.points += __shfl_xor_sync(0xffffffffu, mine.points, o);
   }
   if (threadIdx.x % 32 || !(mine.largest > 0.0 || mine.points)) return;
-  atomicMax(p.jump, (unsigned long long)__double_as_longlong(mine.largest));
+  atomicMax((HJSizeBits *)p.jump, HJSizeBitsOf(mine.largest));
   atomicAdd(p.jump + 1, (unsigned long long)mine.large);
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);
 }
@@ -394,12 +394,12 @@ PetscErrorCode HJTransferJump_CUDA(const HJInterpolationFill *f)
 }
 
 typedef struct {
-  HJColumns w;
-  HJFine    a;
-  double   *coarse;
-  long long to[HJ_MAX_SLOTS]; /* where the array of each slot begins in coarse; < 0: there is none */
-  int       dim, fold[3];     /* coarse points of a periodic direction that has one or two of them, else 0 */
-  bool      arrays;           /* the fine coefficients are, and no direction is folded */
+  HJColumns    w;
+  HJFine       a;
+  PetscScalar *coarse;
+  long long    to[HJ_MAX_SLOTS]; /* where the array of each slot begins in coarse; < 0: there is none */
+  int          dim, fold[3];     /* coarse points of a periodic direction that has one or two of them, else 0 */
+  bool         arrays;           /* the fine coefficients are, and no direction is folded */
 } HJProductArgs;
 
 /* Where a coarse point's neighbours, and the fine points around it, are in one direction: 0 steps where there is none in the domain */
@@ -438,7 +438,7 @@ static __device__ __forceinline__ int HJProductLast(const HJProductArgs &p, int 
 
 /* Adds a fine row's entry, times the coefficient of its point, to the coarse row: [27][HJ_SETUP_THREADS], this thread's column */
 static __device__ __forceinline__ void HJProductSpread(const HJProductArgs &p, double v, int tx, int ty, int tz, long long at,
-                                                       const HJProductReach r[3], double *row)
+                                                       const HJProductReach r[3], PetscScalar *row)
 {
   for (int qz = HJProductFirst(p, 2, tz); qz <= HJProductLast(p, 2, tz); qz++) {
     for (int qy = HJProductFirst(p, 1, ty); qy <= HJProductLast(p, 1, ty); qy++) {
@@ -457,7 +457,7 @@ static __device__ __forceinline__ void HJProductSpread(const HJProductArgs &p, d
 
 /* A point all of whose neighbours are this rank's or outside the domain, from arrays */
 static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, const int c[3], long long at, const HJProductReach r[3],
-                                                      double *row)
+                                                      PetscScalar *row)
 {
   const long long n    = p.w.n,
                   fine = ((p.w.factor[2] * c[2] + p.w.base[2]) * (long long)p.a.nf[1] + p.w.factor[1] * c[1] + p.w.base[1]) * p.a.nf[0] +
@@ -469,9 +469,9 @@ static __device__ __forceinline__ void HJProductInner(const HJProductArgs &p, co
   for (int pz = -more[2]; pz <= more[2]; pz++) {
     for (int py = -more[1]; py <= more[1]; py++) {
       for (int px = -more[0]; px <= more[0]; px++) {
-        const double  coefficient = __ldg(p.w.coefficient + HJColumnsSlot(&p.w, px, py, pz) * n + at);
-        const double *a           = p.a.e.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] +
-                          r[0].fine[px + 1];
+        const double       coefficient = __ldg(p.w.coefficient + HJColumnsSlot(&p.w, px, py, pz) * n + at);
+        const PetscScalar *a           = p.a.e.value + fine + ((long long)r[2].fine[pz + 1] * p.a.nf[1] + r[1].fine[py + 1]) * p.a.nf[0] +
+                               r[0].fine[px + 1];
 
         for (int s = 0; s < p.a.e.nslots; s++)
           HJProductSpread(p, coefficient * __ldg(a + p.a.e.begin[s]), px + p.a.e.off[s][0], py + p.a.e.off[s][1], pz + p.a.e.off[s][2], at,
@@ -510,8 +510,8 @@ static __device__ __noinline__ void HJProductAny(const HJProductArgs &p, const i
 
 __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJGalerkinVariable_Kernel(const __grid_constant__ HJProductArgs p)
 {
-  __shared__ double s_row[27 * HJ_SETUP_THREADS];
-  const long long   n = p.w.n;
+  __shared__ PetscScalar s_row[27 * HJ_SETUP_THREADS];
+  const long long        n = p.w.n;
 
   for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < n; at += (long long)gridDim.x * blockDim.x) {
     const int            c[3] = {(int)(at % p.w.nc[0]), (int)(at / p.w.nc[0] % p.w.nc[1]), (int)(at / p.w.nc[0] / p.w.nc[1])};

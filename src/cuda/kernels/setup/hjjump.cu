@@ -10,7 +10,7 @@
 #include <utility>
 
 typedef struct {
-  const double       *value;
+  const PetscScalar  *value;
   long long           slot[HJ_MAX_SLOTS], step[3]; /* where the array of each slot begins; from one fine point to the next */
   int                 base[3];                     /* fine point of a coarse one: twice it + base */
   int                 lo[3], hi[3];                /* coarse points that count */
@@ -20,7 +20,7 @@ typedef struct {
 
 /* The coupling of a row to the point at an offset */
 template <int DIM, bool BOX, int X, int Y, int Z>
-__device__ __forceinline__ double HJJumpCoupling(const HJJumpArgs &p, const double *row, double scale)
+__device__ __forceinline__ double HJJumpCoupling(const HJJumpArgs &p, const PetscScalar *row, double scale)
 {
   constexpr int slot = HJDSlot(DIM, BOX, X, Y, Z);
 
@@ -30,14 +30,14 @@ __device__ __forceinline__ double HJJumpCoupling(const HJJumpArgs &p, const doub
 
 /* Adds the ways that a point at a place beside gives, see HJCouplingOfPaths(). The coarse point lies SIDE beside in direction D */
 template <int DIM, bool BOX, int D, int SIDE, int X, int Y, int Z>
-__device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const double *row, double scale, double *sum)
+__device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const PetscScalar *row, double scale, PetscScalar *sum)
 {
   constexpr int TX = D == 0 ? SIDE : 0, TY = D == 1 ? SIDE : 0, TZ = D == 2 ? SIDE : 0;
 
   if constexpr ((X || Y || Z) && !(D == 0 ? X : D == 1 ? Y : Z) && (DIM > 1 || !Y) && (DIM > 2 || !Z)) {
-    const double *beside = row + X * p.step[0] + Y * p.step[1] + Z * p.step[2];
-    const double  over   = HJJumpCoupling<DIM, BOX, X, Y, Z>(p, row, scale);
-    const double  aslant = HJJumpCoupling<DIM, BOX, X + TX, Y + TY, Z + TZ>(p, row, scale);
+    const PetscScalar *beside = row + X * p.step[0] + Y * p.step[1] + Z * p.step[2];
+    const double       over   = HJJumpCoupling<DIM, BOX, X, Y, Z>(p, row, scale);
+    const double       aslant = HJJumpCoupling<DIM, BOX, X + TX, Y + TY, Z + TZ>(p, row, scale);
 
     if (!(over > 0.0) && !(aslant > 0.0)) return;
     const double last = HJJumpCoupling<DIM, BOX, -X, -Y, -Z>(p, beside + SIDE * p.step[D], scale);
@@ -51,7 +51,8 @@ __device__ __forceinline__ void HJJumpBeside(const HJJumpArgs &p, const double *
 }
 
 template <int DIM, bool BOX, int D, int SIDE, int... PLACE>
-__device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const double *row, double scale, std::integer_sequence<int, PLACE...>)
+__device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const PetscScalar *row, double scale,
+                                              std::integer_sequence<int, PLACE...>)
 {
   double sum = fmax(HJJumpCoupling < DIM, BOX, D == 0 ? SIDE : 0, D == 1 ? SIDE : 0, D == 2 ? SIDE : 0 > (p, row, scale), 0.0);
 
@@ -60,7 +61,7 @@ __device__ __forceinline__ double HJJumpPaths(const HJJumpArgs &p, const double 
 }
 
 /* Whether a row is more than its diagonal */
-template <int DIM, bool BOX> __device__ __forceinline__ int HJJumpCouples(const HJJumpArgs &p, const double *row)
+template <int DIM, bool BOX> __device__ __forceinline__ int HJJumpCouples(const HJJumpArgs &p, const PetscScalar *row)
 {
 #pragma unroll 1
   for (int slot = 1; slot <= HJDNeighbors(DIM, BOX); slot++)
@@ -69,7 +70,7 @@ template <int DIM, bool BOX> __device__ __forceinline__ int HJJumpCouples(const 
 }
 
 /* As HJJumpTakeWall() says */
-template <int DIM, bool BOX, int D> __device__ bool HJJumpIsWall(const HJJumpArgs &p, const double *row, double own, double other)
+template <int DIM, bool BOX, int D> __device__ bool HJJumpIsWall(const HJJumpArgs &p, const PetscScalar *row, double own, double other)
 {
   constexpr int X = D == 0 ? 1 : 0, Y = D == 1 ? 1 : 0, Z = D == 2 ? 1 : 0;
 
@@ -82,16 +83,16 @@ template <int DIM, bool BOX, int D> __device__ bool HJJumpIsWall(const HJJumpArg
 template <int DIM, bool BOX, int D> __device__ __forceinline__ void HJJumpPoint(const HJJumpArgs &p, const int c[3], HJJump *mine)
 {
   constexpr std::make_integer_sequence<int, 27> places;
-  const double                                 *coarse = p.value;
+  const PetscScalar                            *coarse = p.value;
 
   if (c[D] + 1 >= p.hi[D]) return;
 #pragma unroll
   for (int d = 0; d < DIM; d++) coarse += (2 * c[d] + p.base[d]) * p.step[d];
-  const double *row   = coarse + p.step[D];
-  const double  scale = HJScaleOfRow(*row);
-  const double  own   = HJJumpPaths<DIM, BOX, D, -1>(p, row, scale, places);
-  const double  other = HJJumpPaths<DIM, BOX, D, 1>(p, row, scale, places);
-  const int     n     = HJJumpCouples<DIM, BOX>(p, coarse) + HJJumpCouples<DIM, BOX>(p, coarse + 2 * p.step[D]);
+  const PetscScalar *row   = coarse + p.step[D];
+  const double       scale = HJScaleOfRow(*row);
+  const double       own   = HJJumpPaths<DIM, BOX, D, -1>(p, row, scale, places);
+  const double       other = HJJumpPaths<DIM, BOX, D, 1>(p, row, scale, places);
+  const int          n     = HJJumpCouples<DIM, BOX>(p, coarse) + HJJumpCouples<DIM, BOX>(p, coarse + 2 * p.step[D]);
 
   if (own > 0.0 && other > 0.0) HJJumpTake(own, other, n, mine);
   else if (n && HJJumpIsWall<DIM, BOX, D>(p, row, own, other)) mine->largest = 1.0;
@@ -137,7 +138,7 @@ template <int DIM, bool BOX> __global__ void __launch_bounds__(HJ_JUMP_THREADS, 
   }
   HJJumpBlock(&mine);
   if (threadIdx.x || !(mine.largest > 0.0 || mine.points)) return;
-  atomicMax(p.jump, (unsigned long long)__double_as_longlong(mine.largest));
+  atomicMax((HJSizeBits *)p.jump, HJSizeBitsOf(mine.largest));
   atomicAdd(p.jump + 1, (unsigned long long)mine.large);
   atomicAdd(p.jump + 2, (unsigned long long)mine.points);
 }

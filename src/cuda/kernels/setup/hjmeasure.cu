@@ -17,9 +17,9 @@ typedef struct {
 
 template <int DIM, bool BOX> __device__ __forceinline__ HJMeasureRow HJMeasureGetRow(const HJMeasureArgs &p, long long at, unsigned ends)
 {
-  constexpr int NSLOTS = BOX ? (DIM == 3 ? 27 : DIM == 2 ? 9 : 3) : 2 * DIM + 1;
-  const double *row    = p.e.storage == HJ_COEFFICIENTS_DICTIONARY ? p.e.rows + (int)p.e.index[at] * NSLOTS : p.e.row;
-  HJMeasureRow  r      = {};
+  constexpr int      NSLOTS = BOX ? (DIM == 3 ? 27 : DIM == 2 ? 9 : 3) : 2 * DIM + 1;
+  const PetscScalar *row    = p.e.storage == HJ_COEFFICIENTS_DICTIONARY ? p.e.rows + (int)p.e.index[at] * NSLOTS : p.e.row;
+  HJMeasureRow       r      = {};
 
 #pragma unroll
   for (int s = 0; s < NSLOTS; s++) {

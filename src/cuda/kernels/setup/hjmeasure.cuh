@@ -12,7 +12,7 @@
 typedef struct {
   HJMeasureSums sums;
   double        hold[2][3]; /* as HJMeasureFirst's */
-  double        largest, alone, coupled;
+  PetscReal     largest, alone, coupled;
 } HJMeasureOwn;
 
 /* Numbers of points that a block counts in shared memory, as HJMeasureRatios has them, then as HJMeasureFirst has them */

@@ -18,10 +18,10 @@ typedef struct {
   int                  slow; /* direction */
   bool                 skew;
   const unsigned char *index; /* of a dictionary; NULL: arrays */
-  const double        *values, *blocks;
+  const PetscScalar   *values, *blocks;
   short                opposite[HJ_MAX_SLOTS], place[HJ_MAX_SLOTS]; /* offset that leads back; slot of a box */
   int                  nbox;                                        /* slots of a box */
-  unsigned long long  *ratio;                                       /* bits of a double: those of positive numbers are in their order */
+  HJSizeBits          *ratio;
 } HJSystemAbsoluteArgs;
 
 static __device__ __forceinline__ HJSystemValues HJSystemAbsoluteValues(const HJSystemAbsoluteArgs &g, long long at)
@@ -33,7 +33,7 @@ static __device__ __forceinline__ HJSystemValues HJSystemAbsoluteValues(const HJ
 }
 
 /* The entries of an offset that are stored: of offset 0 D^-1 */
-static __device__ void HJSystemStored(const HJSystemAbsoluteArgs &g, int o, long long at, double *block)
+static __device__ void HJSystemStored(const HJSystemAbsoluteArgs &g, int o, long long at, PetscScalar *block)
 {
   const HJSystemValues v   = HJSystemAbsoluteValues(g, at);
   const int            dof = g.e.dof;
@@ -43,7 +43,7 @@ static __device__ void HJSystemStored(const HJSystemAbsoluteArgs &g, int o, long
 }
 
 /* A's block of an offset */
-static __device__ void HJSystemBlockOf(const HJSystemAbsoluteArgs &g, int o, long long at, double *block)
+static __device__ void HJSystemBlockOf(const HJSystemAbsoluteArgs &g, int o, long long at, PetscScalar *block)
 {
   const int size = g.e.dof * g.e.dof;
 
@@ -51,7 +51,7 @@ static __device__ void HJSystemBlockOf(const HJSystemAbsoluteArgs &g, int o, lon
     for (int i = 0; i < size; i++) block[i] = g.blocks[((long long)g.index[at] * g.nbox + g.place[o]) * size + i];
   } else if (o) HJSystemStored(g, o, at, block);
   else {
-    double inverse[HJ_SYSTEM_BLOCK];
+    PetscScalar inverse[HJ_SYSTEM_BLOCK];
 
     HJSystemStored(g, 0, at, inverse);
     (void)HJBlockInvert(g.e.dof, inverse, block);
@@ -78,10 +78,10 @@ static __device__ bool HJSystemRowIsAlone(const HJSystemAbsoluteArgs &g, long lo
 }
 
 /* A_o - (A_-o)^T of a point and its neighbour, without rows and columns that are a diagonal alone */
-static __device__ void HJSystemSkewBlock(const HJSystemAbsoluteArgs &g, int o, long long at, long long to, double *own)
+static __device__ void HJSystemSkewBlock(const HJSystemAbsoluteArgs &g, int o, long long at, long long to, PetscScalar *own)
 {
-  const int dof = g.e.dof;
-  double    other[HJ_SYSTEM_BLOCK];
+  const int   dof = g.e.dof;
+  PetscScalar other[HJ_SYSTEM_BLOCK];
 
   HJSystemBlockOf(g, o, at, own);
   HJSystemBlockOf(g, g.opposite[o], to, other);
@@ -98,7 +98,8 @@ static __device__ void HJSystemSkewBlock(const HJSystemAbsoluteArgs &g, int o, l
 }
 
 /* sum += |block| x, of inverse NULL; else |inverse block| x. x NULL: 1 */
-static __device__ void HJSystemAddSizes(int dof, const double *inverse, const double *block, const double *x, double *sum)
+static __device__ void HJSystemAddSizes(int dof, const PetscScalar *inverse, const PetscScalar *block, const PetscScalar *x,
+                                        PetscScalar *sum)
 {
   for (int c = 0; c < dof; c++) {
     for (int d = 0; d < dof; d++) {
@@ -112,14 +113,14 @@ static __device__ void HJSystemAddSizes(int dof, const double *inverse, const do
 
 static __device__ double HJSystemAbsolutePoint(const HJSystemAbsoluteArgs &g, int i, int j, int k)
 {
-  const HJDSweep &s     = g.s;
-  const int       dof   = g.e.dof;
-  const long long at    = HJDIndex(g.box, i, j, k);
-  const int       p[3]  = {i, j, k};
-  const double   *x     = s.x ? HJDHome(s, s.x, s.xghost, p[g.slow]) + HJDIndex(s.box, i, j, k) * dof : NULL;
-  double         *y     = s.y + HJDIndex(s.ybox, i, j, k) * dof;
-  const bool      ready = g.index && !g.skew; /* rows of a dictionary are scaled */
-  double          inverse[HJ_SYSTEM_BLOCK], block[HJ_SYSTEM_BLOCK], sum[HJ_DEVICE_DOF], most = 0.0;
+  const HJDSweep    &s     = g.s;
+  const int          dof   = g.e.dof;
+  const long long    at    = HJDIndex(g.box, i, j, k);
+  const int          p[3]  = {i, j, k};
+  const PetscScalar *x     = s.x ? HJDHome(s, s.x, s.xghost, p[g.slow]) + HJDIndex(s.box, i, j, k) * dof : NULL;
+  PetscScalar       *y     = s.y + HJDIndex(s.ybox, i, j, k) * dof;
+  const bool         ready = g.index && !g.skew; /* rows of a dictionary are scaled */
+  PetscScalar        inverse[HJ_SYSTEM_BLOCK], block[HJ_SYSTEM_BLOCK], sum[HJ_DEVICE_DOF], most = 0.0;
 
   for (int c = 0; c < dof; c++) sum[c] = x ? x[c] : 1.0; /* the diagonal counts as 1 */
   if (!ready) HJSystemStored(g, 0, at, inverse);
@@ -139,8 +140,8 @@ static __device__ double HJSystemAbsolutePoint(const HJSystemAbsoluteArgs &g, in
     const double here = x ? sum[c] / x[c] : sum[c];
 
     y[c] = sum[c];
-    most = here <= DBL_MAX ? fmax(most, here) : HUGE_VAL;
-    if (most > DBL_MAX) most = HUGE_VAL;
+    most = here <= PETSC_MAX_REAL ? fmax(most, here) : HUGE_VAL;
+    if (most > PETSC_MAX_REAL) most = HUGE_VAL;
   }
   return most;
 }
@@ -158,10 +159,11 @@ static __global__ void __launch_bounds__(HJ_SETUP_THREADS) HJSystemAbsolute_Kern
     best = fmax(best, here);
   }
   for (int d = 16; d > 0; d /= 2) best = fmax(best, __shfl_down_sync(0xffffffffu, best, d));
-  if (threadIdx.x % 32 == 0) atomicMax(g.ratio, (unsigned long long)__double_as_longlong(best));
+  if (threadIdx.x % 32 == 0) atomicMax(g.ratio, HJSizeBitsOf((PetscReal)best));
 }
 
-PetscErrorCode HJSystemAbsoluteStart_CUDA(const HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew, double *ratio)
+PetscErrorCode HJSystemAbsoluteStart_CUDA(const HJ_CUDA *cuda, cudaStream_t stream, int n, const HJDSweep *s, PetscBool skew,
+                                          PetscReal *ratio)
 {
   const HJDStencil    *st = &cuda->st;
   HJSystemAbsoluteArgs g  = {};
@@ -175,7 +177,7 @@ PetscErrorCode HJSystemAbsoluteStart_CUDA(const HJ_CUDA *cuda, cudaStream_t stre
   g.values = st->storage == HJ_DICTIONARY ? st->rows : cuda->values;
   g.blocks = cuda->d_blocks;
   g.nbox   = (int)HJShapeSlots(st->dim, HJ_BOX);
-  g.ratio  = (unsigned long long *)ratio;
+  g.ratio  = (HJSizeBits *)ratio;
   for (int o = 0; o < g.e.noffsets; o++) {
     g.opposite[o] = (short)HJShapeOpposite(st->dim, (HJShape)st->shape, o);
     g.place[o]    = (short)HJShapeBoxSlot(st->dim, (HJShape)st->shape, o);

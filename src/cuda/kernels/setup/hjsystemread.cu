@@ -20,12 +20,12 @@ typedef struct {
 
 /* Arrays of a matrix: slots of an offset are from[o] to from[o + 1] - 1 */
 typedef struct {
-  const double   *value;
-  long long       npoints;
-  int             n[3], nslots;
-  HJDBox          domain;
-  HJSystemEntries e;
-  short           from[HJ_MAX_SLOTS + 1], box[HJ_MAX_SLOTS]; /* box: slot of a box of each offset */
+  const PetscScalar *value;
+  long long          npoints;
+  int                n[3], nslots;
+  HJDBox             domain;
+  HJSystemEntries    e;
+  short              from[HJ_MAX_SLOTS + 1], box[HJ_MAX_SLOTS]; /* box: slot of a box of each offset */
 } HJSystemFine;
 
 /* What a reader keeps between a scan and what is made of it */
@@ -143,7 +143,7 @@ static __global__ void __launch_bounds__(HJ_SETUP_THREADS)
   }
 }
 
-static __global__ void HJSystemGather_Kernel(const __grid_constant__ HJSystemFine f, int n, const long long *first, double *rows)
+static __global__ void HJSystemGather_Kernel(const __grid_constant__ HJSystemFine f, int n, const long long *first, PetscScalar *rows)
 {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n * f.nslots; i += gridDim.x * blockDim.x)
     rows[i] = f.value[(long long)(i % f.nslots) * f.npoints + first[i / f.nslots]];
@@ -199,9 +199,9 @@ static PetscErrorCode HJSystemSort(const HJSystemTable *table, const HJGrid *gri
 
 static PetscErrorCode HJSystemGather(cudaStream_t stream, const HJSystemFine *f, HJSystemRows *out)
 {
-  const size_t bytes = (size_t)out->n * f->nslots * sizeof(double);
+  const size_t bytes = (size_t)out->n * f->nslots * sizeof(PetscScalar);
   long long   *first, *d_first;
-  double      *d_rows;
+  PetscScalar *d_rows;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(out->n, &first));
@@ -317,7 +317,7 @@ PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *rows, const HJGrid *grid,
 }
 
 typedef struct {
-  unsigned long long gershgorin; /* bits of a double that is not negative */
+  unsigned long long gershgorin; /* HJSizeBits */
   unsigned int       singular;   /* point */
 } HJSystemFilled;
 
@@ -326,11 +326,11 @@ typedef struct {
   HJDBox       box;
   int          ninverse, nentries;
   const int   *slot; /* [nentries] of f that is copied; of the first ninverse place in the inverse */
-  double      *values;
+  PetscScalar *values;
 } HJSystemFillArgs;
 
 /* The block of a point, with 1 on the diagonal of a row of zeros */
-static __device__ void HJSystemOwnBlock(const HJSystemFine &f, long long p, double *block)
+static __device__ void HJSystemOwnBlock(const HJSystemFine &f, long long p, PetscScalar *block)
 {
   const int dof = f.e.dof;
 
@@ -347,7 +347,7 @@ static __device__ void HJSystemOwnBlock(const HJSystemFine &f, long long p, doub
 }
 
 /* The largest sum of a row of |D^-1 A|, infinity where it is no number */
-static __device__ double HJSystemRowSums(const HJSystemFine &f, long long p, const double *inverse)
+static __device__ double HJSystemRowSums(const HJSystemFine &f, long long p, const PetscScalar *inverse)
 {
   const int dof  = f.e.dof;
   double    most = 0.0;
@@ -377,14 +377,14 @@ static __global__ void __launch_bounds__(HJ_SETUP_THREADS)
   const long long size = (long long)w * HJDWidth(g.box, 1) * HJDWidth(g.box, 2);
 
   for (long long b = blockIdx.x * (long long)blockDim.x + threadIdx.x; b < size; b += (long long)gridDim.x * blockDim.x) {
-    double          block[HJ_DEVICE_DOF * HJ_DEVICE_DOF], inverse[HJ_DEVICE_DOF * HJ_DEVICE_DOF];
+    PetscScalar     block[HJ_DEVICE_DOF * HJ_DEVICE_DOF], inverse[HJ_DEVICE_DOF * HJ_DEVICE_DOF];
     int             at[3];
     const long long p  = HJSystemWrapped(g.box, g.f.n, b, at);
-    double         *to = g.values + b / w * g.nentries * w + b % w;
+    PetscScalar    *to = g.values + b / w * g.nentries * w + b % w;
 
     HJSystemOwnBlock(g.f, p, block);
     if (!HJBlockInvert(g.f.e.dof, block, inverse)) atomicMin(&filled->singular, (unsigned int)p);
-    else atomicMax(&filled->gershgorin, (unsigned long long)__double_as_longlong(HJSystemRowSums(g.f, p, inverse)));
+    else atomicMax(&filled->gershgorin, (unsigned long long)HJSizeBitsOf((PetscReal)HJSystemRowSums(g.f, p, inverse)));
     for (int e = 0; e < g.nentries; e++) {
       to[(long long)e * w] = e < g.ninverse ? inverse[g.slot[e]] : g.f.value[g.slot[e] * g.f.npoints + p];
     }

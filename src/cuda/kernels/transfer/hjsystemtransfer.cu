@@ -51,7 +51,8 @@ static __global__ void __launch_bounds__(HJ_SYSTEM_THREADS) HJPointsInterpolate_
   for (long long t = blockIdx.x * (long long)blockDim.x + threadIdx.x; t < all; t += step) {
     const HJPointsAt p    = HJPointsAtOf(g, t);
     const double     keep = g.keep ? g.keep[t] : 1.0;
-    double           sum  = 0.0, w[3];
+    double           sum  = 0.0;
+    PetscReal        w[3];
     PetscInt         c[3], n[3];
 
     for (int d = 0; d < 3; d++) n[d] = HJTransferParents(&g.t, d, p.at[d], &c[d], &w[d]);

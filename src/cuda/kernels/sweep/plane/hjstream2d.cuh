@@ -234,7 +234,7 @@ __device__ __forceinline__ unsigned HJ2DPlace(int lane)
 
 __device__ __forceinline__ void HJ2DGet(unsigned row, int lane, PetscScalar u[4])
 {
-  #if defined(HJ_FLOAT)
+  #if HJ_SCALAR_IS_FLOAT
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(u[0]), "=f"(u[1]), "=f"(u[2]), "=f"(u[3]) : "r"(row + 16 * lane));
   #else
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(u[0]), "=d"(u[1]) : "r"(row + 16 * lane));
@@ -244,7 +244,7 @@ __device__ __forceinline__ void HJ2DGet(unsigned row, int lane, PetscScalar u[4]
 
 __device__ __forceinline__ void HJ2DSet(unsigned row, int lane, const PetscScalar u[4])
 {
-  #if defined(HJ_FLOAT)
+  #if HJ_SCALAR_IS_FLOAT
   asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(row + 16 * lane), "f"(u[0]), "f"(u[1]), "f"(u[2]), "f"(u[3]) : "memory");
   #else
   asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(row + 16 * lane), "d"(u[0]), "d"(u[1]) : "memory");

@@ -11,39 +11,39 @@
 #define HJ_T2_WARP (32 / HJ_T2_LANES) /* strips of a tile that one warp holds */
 
 typedef struct {
-  HJDSweep      s;
-  HJTileLayout  lay;
-  const int    *list; /* numbers of the tiles to do; NULL: all */
-  int           count;
-  bool          pairs_x, pairs_b, pairs_y; /* HJTilePairs() */
-  double        dinv, row[5];
-  double        w[HJD_MAX_COUNT];
-  const double *d_w; /* weights in device memory, if not NULL */
+  HJDSweep           s;
+  HJTileLayout       lay;
+  const int         *list; /* numbers of the tiles to do; NULL: all */
+  int                count;
+  bool               pairs_x, pairs_b, pairs_y; /* HJTilePairs() */
+  PetscScalar        dinv, row[5];
+  PetscScalar        w[HJD_MAX_COUNT];
+  const PetscScalar *d_w; /* weights in device memory, if not NULL */
 } HJTile2DArgs;
 
 /* Of the strip's first and last rows, [buffer][strip + 1]: strips -1 and nstrips stand for what lies beyond the tile, and hold 0 */
 template <int LANES> struct HJTile2DEdge {
-  double2 row[2][HJ_T2_STRIPS + 2][2][2 * LANES];
+  HJScalar2 row[2][HJ_T2_STRIPS + 2][2][2 * LANES];
 };
 
 /* A lane's place in the tile */
 typedef struct {
-  int    lane, strip, nstrips;
-  bool   any;                       /* whether it has points of the tile */
-  int    column, row;               /* of the lanes where the tile ends: their first columns and rows beyond it; 0: there are none */
-  bool   last_column, last_row;     /* whether it is such a lane */
-  double left, right, below, above; /* what the points beside the lane are multiplied by: 0 where they are not the tile's */
+  int         lane, strip, nstrips;
+  bool        any;                       /* whether it has points of the tile */
+  int         column, row;               /* of the lanes where the tile ends: their first columns and rows beyond it; 0: there are none */
+  bool        last_column, last_row;     /* whether it is such a lane */
+  PetscScalar left, right, below, above; /* what the points beside the lane are multiplied by: 0 where they are not the tile's */
 } HJTile2DPlace;
 
-template <int LANES> __device__ __forceinline__ void HJTile2DPut(double2 *row, int lane, const double v[HJ_T2_COLS])
+template <int LANES> __device__ __forceinline__ void HJTile2DPut(HJScalar2 *row, int lane, const PetscScalar v[HJ_T2_COLS])
 {
-  row[lane]         = make_double2(v[0], v[1]);
-  row[lane + LANES] = make_double2(v[2], v[3]);
+  row[lane]         = HJScalar2Of(v[0], v[1]);
+  row[lane + LANES] = HJScalar2Of(v[2], v[3]);
 }
 
-template <int LANES> __device__ __forceinline__ void HJTile2DGet(const double2 *row, int lane, double v[HJ_T2_COLS])
+template <int LANES> __device__ __forceinline__ void HJTile2DGet(const HJScalar2 *row, int lane, PetscScalar v[HJ_T2_COLS])
 {
-  const double2 u = row[lane], t = row[lane + LANES];
+  const HJScalar2 u = row[lane], t = row[lane + LANES];
 
   v[0] = u.x;
   v[1] = u.y;
@@ -71,7 +71,8 @@ __device__ __forceinline__ void HJTile2DFind(const HJTile2DArgs &p, const HJDBox
 /* The rows beside the strip. ONE: a warp holds the tile, and the first and the last strip get numbers that are not to be used */
 template <int LANES, bool ONE>
 __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, const HJTile2DPlace &at, int buf,
-                                               const double x[HJ_T2_ROWS][HJ_T2_COLS], double below[HJ_T2_COLS], double above[HJ_T2_COLS])
+                                               const PetscScalar x[HJ_T2_ROWS][HJ_T2_COLS], PetscScalar below[HJ_T2_COLS],
+                                               PetscScalar above[HJ_T2_COLS])
 {
   if (ONE) {
 #pragma unroll
@@ -90,7 +91,8 @@ __device__ __forceinline__ void HJTile2DBeside(HJTile2DEdge<LANES> *s_edge, cons
 
 /* Row r of the right-hand side. ONE: shared memory holds the last one, which leaves more registers */
 template <bool ONE>
-__device__ __forceinline__ void HJTile2DRight(const double2 *s_rows, const double b[HJ_T2_ROWS][HJ_T2_COLS], int r, double rhs[HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DRight(const HJScalar2 *s_rows, const PetscScalar b[HJ_T2_ROWS][HJ_T2_COLS], int r,
+                                              PetscScalar rhs[HJ_T2_COLS])
 {
   if (ONE && r == HJ_T2_ROWS - 1) {
     HJTile2DGet<32>(s_rows, threadIdx.x, rhs);
@@ -105,26 +107,27 @@ __device__ __forceinline__ void HJTile2DRight(const double2 *s_rows, const doubl
    above, right and below; each such sum is a part of two points
 */
 template <int LANES, bool ONE>
-__device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows, const HJTile2DPlace &at,
-                                             int n, double x[HJ_T2_ROWS][HJ_T2_COLS], const double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DMean(PetscScalar mean, HJTile2DEdge<LANES> *s_edge, const HJScalar2 *s_rows,
+                                             const HJTile2DPlace &at, int n, PetscScalar x[HJ_T2_ROWS][HJ_T2_COLS],
+                                             const PetscScalar b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  double below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
+  PetscScalar below[HJ_T2_COLS], above[HJ_T2_COLS], sum[HJ_T2_COLS], right = __shfl_down_sync(~0u, x[0][0], 1, LANES);
 
   HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
 #pragma unroll
   for (int v = 0; v < HJ_T2_COLS; v++) sum[v] = fma(at.below, below[v], v + 1 < HJ_T2_COLS ? x[0][v + 1] : at.right * right);
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
-    const bool   top  = r == HJ_T2_ROWS - 1;
-    const double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES);
-    double       rhs[HJ_T2_COLS], next[HJ_T2_COLS];
+    const bool        top  = r == HJ_T2_ROWS - 1;
+    const PetscScalar left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES);
+    PetscScalar       rhs[HJ_T2_COLS], next[HJ_T2_COLS];
 
     HJTile2DRight<ONE>(s_rows, b, r, rhs);
     if (!top) right = __shfl_down_sync(~0u, x[r + 1][0], 1, LANES);
     next[0] = fma(at.left, left, top ? at.above * above[0] : x[r + 1][0]);
 #pragma unroll
     for (int v = 1; v < HJ_T2_COLS; v++) next[v] = top ? fma(at.above, above[v], x[r][v - 1]) : x[r][v - 1] + x[r + 1][v];
-    const double beyond = top ? 0.0 : fma(at.right, right, x[r][HJ_T2_COLS - 1]);
+    const PetscScalar beyond = top ? 0.0 : fma(at.right, right, x[r][HJ_T2_COLS - 1]);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
       x[r][v] = fma(mean, next[v] + sum[v], rhs[v]);
@@ -135,22 +138,23 @@ __device__ __forceinline__ void HJTile2DMean(double mean, HJTile2DEdge<LANES> *s
 
 /* A subiteration with weight w */
 template <int LANES, bool ONE>
-__device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
-                                                 const HJTile2DPlace &at, int n, double x[HJ_T2_ROWS][HJ_T2_COLS],
-                                                 const double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, PetscScalar w, HJTile2DEdge<LANES> *s_edge, const HJScalar2 *s_rows,
+                                                 const HJTile2DPlace &at, int n, PetscScalar x[HJ_T2_ROWS][HJ_T2_COLS],
+                                                 const PetscScalar b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  double below[HJ_T2_COLS], above[HJ_T2_COLS];
+  PetscScalar below[HJ_T2_COLS], above[HJ_T2_COLS];
 
   HJTile2DBeside<LANES, ONE>(s_edge, at, n & 1, x, below, above);
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
-    double left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES), rhs[HJ_T2_COLS];
+    PetscScalar left = __shfl_up_sync(~0u, x[r][HJ_T2_COLS - 1], 1, LANES), right = __shfl_down_sync(~0u, x[r][0], 1, LANES),
+                rhs[HJ_T2_COLS];
 
     HJTile2DRight<ONE>(s_rows, b, r, rhs);
 #pragma unroll
     for (int v = 0; v < HJ_T2_COLS; v++) {
-      const double t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
-      double       y = fma(r ? -p.row[3] : at.below, below[v], fma(-p.row[0], t, rhs[v]));
+      const PetscScalar t = x[r][v], east = v + 1 < HJ_T2_COLS ? x[r][v + 1] : right, north = r + 1 < HJ_T2_ROWS ? x[r + 1][v] : above[v];
+      PetscScalar       y = fma(r ? -p.row[3] : at.below, below[v], fma(-p.row[0], t, rhs[v]));
 
       y        = fma(v + 1 < HJ_T2_COLS ? -p.row[2] : at.right, east, fma(r + 1 < HJ_T2_ROWS ? -p.row[4] : at.above, north, y));
       x[r][v]  = fma(w, fma(v ? -p.row[1] : at.left, left, y), t);
@@ -161,7 +165,7 @@ __device__ __forceinline__ void HJTile2DWeighted(const HJTile2DArgs &p, double w
 }
 
 /* Points beyond the tile keep 0, where it ends within a lane */
-__device__ __forceinline__ void HJTile2DCut(const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DCut(const HJTile2DPlace &at, PetscScalar x[HJ_T2_ROWS][HJ_T2_COLS])
 {
 #pragma unroll
   for (int v = 1; v < HJ_T2_COLS; v++) {
@@ -186,11 +190,11 @@ __device__ __forceinline__ bool HJTile2DWhole(const HJDBox &t)
 /* All subiterations. A lane without points keeps 0 by a coefficient or a weight of 0. MEAN: HJTileIsMean(), then b comes times the weight.
    WHOLE: HJTile2DWhole(); what must be done otherwise costs registers, too */
 template <int LANES, bool ONE, bool MEAN, bool WHOLE>
-__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, const double2 *s_rows,
-                                              const HJTile2DPlace &at, double x[HJ_T2_ROWS][HJ_T2_COLS],
-                                              const double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdge<LANES> *s_edge, const HJScalar2 *s_rows,
+                                              const HJTile2DPlace &at, PetscScalar x[HJ_T2_ROWS][HJ_T2_COLS],
+                                              const PetscScalar b[HJ_T2_ROWS][HJ_T2_COLS])
 {
-  const double mean = at.any ? -p.w[0] * p.row[1] : 0.0;
+  const PetscScalar mean = at.any ? -p.w[0] * p.row[1] : 0.0;
 
 #pragma unroll 1
   for (int n = 0; n < p.count; n++) {
@@ -201,20 +205,21 @@ __device__ __forceinline__ void HJTile2DCycle(const HJTile2DArgs &p, HJTile2DEdg
 }
 
 /* The value of x at a point of the ring */
-__device__ __forceinline__ double HJTile2DRing(const HJDSweep &s, int i, int j)
+__device__ __forceinline__ PetscScalar HJTile2DRing(const HJDSweep &s, int i, int j)
 {
   return s.x && HJDInside(s.domain, i, j, s.domain.lo[2]) ? s.x[HJDIndex(s.box, i, j, s.box.lo[2])] : 0.0;
 }
 
 /* Takes from b what the ring adds to each subiteration */
-__device__ __forceinline__ void HJTile2DFoldRing(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0, double b[HJ_T2_ROWS][HJ_T2_COLS])
+__device__ __forceinline__ void HJTile2DFoldRing(const HJTile2DArgs &p, const HJDBox &t, int i0, int j0,
+                                                 PetscScalar b[HJ_T2_ROWS][HJ_T2_COLS])
 {
   const int last = (HJDWidth(t, 0) - 1) % HJ_T2_COLS, top = (HJDWidth(t, 1) - 1) % HJ_T2_ROWS;
 
 #pragma unroll
   for (int r = 0; r < HJ_T2_ROWS; r++) {
-    const bool   inside = j0 + r < t.hi[1], ends = inside && i0 < t.hi[0] && i0 + HJ_T2_COLS >= t.hi[0];
-    const double right = ends ? HJTile2DRing(p.s, t.hi[0], j0 + r) : 0.0;
+    const bool        inside = j0 + r < t.hi[1], ends = inside && i0 < t.hi[0] && i0 + HJ_T2_COLS >= t.hi[0];
+    const PetscScalar right = ends ? HJTile2DRing(p.s, t.hi[0], j0 + r) : 0.0;
 
     if (inside && i0 == t.lo[0]) b[r][0] = fma(-p.row[1], HJTile2DRing(p.s, i0 - 1, j0 + r), b[r][0]);
 #pragma unroll
@@ -223,8 +228,8 @@ __device__ __forceinline__ void HJTile2DFoldRing(const HJTile2DArgs &p, const HJ
   }
 #pragma unroll
   for (int v = 0; v < HJ_T2_COLS; v++) {
-    const bool   inside = i0 + v < t.hi[0], ends = inside && j0 < t.hi[1] && j0 + HJ_T2_ROWS >= t.hi[1];
-    const double above = ends ? HJTile2DRing(p.s, i0 + v, t.hi[1]) : 0.0;
+    const bool        inside = i0 + v < t.hi[0], ends = inside && j0 < t.hi[1] && j0 + HJ_T2_ROWS >= t.hi[1];
+    const PetscScalar above = ends ? HJTile2DRing(p.s, i0 + v, t.hi[1]) : 0.0;
 
     if (inside && j0 == t.lo[1]) b[0][v] = fma(-p.row[3], HJTile2DRing(p.s, i0 + v, j0 - 1), b[0][v]);
 #pragma unroll
@@ -236,7 +241,7 @@ __device__ __forceinline__ void HJTile2DFoldRing(const HJTile2DArgs &p, const HJ
 /* What lies beyond the tile: 0 */
 template <int LANES> __device__ __forceinline__ void HJTile2DClearEdges(HJTile2DEdge<LANES> *s_edge, const HJTile2DPlace &at)
 {
-  const double zero[HJ_T2_COLS] = {0.0, 0.0, 0.0, 0.0};
+  const PetscScalar zero[HJ_T2_COLS] = {0.0, 0.0, 0.0, 0.0};
 
 #pragma unroll
   for (int buf = 0; buf < 2; buf++) {
@@ -250,10 +255,10 @@ __global__ void __launch_bounds__(ONE ? 32 : LANES *HJ_T2_STRIPS, ONE ? 11 : 32 
   HJTile2D_Kernel(const __grid_constant__ HJTile2DArgs p)
 {
   __shared__ HJTile2DEdge<LANES> s_edge[1];
-  __shared__ double2             s_rows[64];
+  __shared__ HJScalar2           s_rows[64];
   HJTile2DPlace                  at = {(int)threadIdx.x % LANES, (int)threadIdx.x / LANES, (int)blockDim.x / LANES};
   HJDBox                         t, own;
-  double                         x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
+  PetscScalar                    x[HJ_T2_ROWS][HJ_T2_COLS], b[HJ_T2_ROWS][HJ_T2_COLS];
 
   HJTileRange_CUDA<2>(p.lay, p.s.write, p.list ? p.list[blockIdx.x] : blockIdx.x, t, own);
   const int i0 = t.lo[0] + at.lane * HJ_T2_COLS, j0 = t.lo[1] + at.strip * HJ_T2_ROWS, k = own.lo[2];
@@ -315,7 +320,7 @@ static PetscErrorCode HJTile2DLaunchKernel(const HJ_CUDA *cuda, K kernel, HJTile
 }
 
 static PetscErrorCode HJTile2DRun(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLists *l, int count,
-                                  const double *w, const double *d_w)
+                                  const PetscScalar *w, const PetscScalar *d_w)
 {
   const HJDStencil *st     = &cuda->st;
   const int         strips = (l->lay.tile[1] + HJ_T2_ROWS - 1) / HJ_T2_ROWS,

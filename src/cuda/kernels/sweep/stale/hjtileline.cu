@@ -8,14 +8,14 @@
 #include "hjtile.cuh"
 
 typedef struct {
-  HJDSweep      s;
-  HJTileLayout  lay;
-  const int    *list; /* numbers of the tiles to do; NULL: all */
-  int           ntiles, lanes, count;
-  bool          pairs_x, pairs_b, pairs_y; /* HJTilePairs() */
-  double        dinv, row[5];
-  double        w[HJD_MAX_COUNT];
-  const double *d_w; /* weights in device memory, if not NULL */
+  HJDSweep           s;
+  HJTileLayout       lay;
+  const int         *list; /* numbers of the tiles to do; NULL: all */
+  int                ntiles, lanes, count;
+  bool               pairs_x, pairs_b, pairs_y; /* HJTilePairs() */
+  PetscScalar        dinv, row[5];
+  PetscScalar        w[HJD_MAX_COUNT];
+  const PetscScalar *d_w; /* weights in device memory, if not NULL */
 } HJTileLineArgs;
 
 /* Box of tile number q of the launch and its owned points. Without a list the tiles of a column come one after another: only the last
@@ -28,14 +28,15 @@ template <int DIM> __device__ __forceinline__ void HJTileLineRange(const HJTileL
 }
 
 /* x at a point of the ring */
-__device__ __forceinline__ double HJTileLineRing(const HJDSweep &s, int i, int j, int k)
+__device__ __forceinline__ PetscScalar HJTileLineRing(const HJDSweep &s, int i, int j, int k)
 {
   return s.x && HJDInside(s.domain, i, j, k) ? s.x[HJDIndex(s.box, i, j, k)] : 0.0;
 }
 
 /* The right-hand side of a lane's points: times the inverse diagonal, less what the ring adds to each subiteration. The lines above and
    below are ring, too, but where no coefficient leads there */
-template <int DIM> __device__ __forceinline__ void HJTileLineStart(const HJTileLineArgs &p, const HJDBox &t, int i0, double b[HJ_TL_POINTS])
+template <int DIM>
+__device__ __forceinline__ void HJTileLineStart(const HJTileLineArgs &p, const HJDBox &t, int i0, PetscScalar b[HJ_TL_POINTS])
 {
   const int j = t.lo[1], k = t.lo[2];
 
@@ -57,22 +58,22 @@ template <int DIM> __device__ __forceinline__ void HJTileLineStart(const HJTileL
 /* All subiterations. FULL: a lane's points are all in the tile, or none is, and these keep 0 by a coefficient or a weight of 0; else bit v
    of active says which are. MEAN: HJTileIsMean() */
 template <bool MEAN, bool FULL>
-__device__ __forceinline__ void HJTileLineCycle(const HJTileLineArgs &p, int lane, unsigned active, double x[HJ_TL_POINTS],
-                                                const double b[HJ_TL_POINTS])
+__device__ __forceinline__ void HJTileLineCycle(const HJTileLineArgs &p, int lane, unsigned active, PetscScalar x[HJ_TL_POINTS],
+                                                const PetscScalar b[HJ_TL_POINTS])
 {
-  const int    lanes = p.lanes;
-  const double mean  = active ? -p.w[0] * p.row[1] : 0.0;
+  const int         lanes = p.lanes;
+  const PetscScalar mean  = active ? -p.w[0] * p.row[1] : 0.0;
 
   for (int n = 0; n < p.count; n++) {
-    const double w    = MEAN ? 0.0 : active ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0;
-    double       left = __shfl_up_sync(~0u, x[HJ_TL_POINTS - 1], 1, lanes), right = __shfl_down_sync(~0u, x[0], 1, lanes);
+    const PetscScalar w    = MEAN ? 0.0 : active ? (p.d_w ? p.d_w[n] : p.w[n]) : 0.0;
+    PetscScalar       left = __shfl_up_sync(~0u, x[HJ_TL_POINTS - 1], 1, lanes), right = __shfl_down_sync(~0u, x[0], 1, lanes);
 
     if (lane == 0) left = 0.0;
     if (lane == lanes - 1) right = 0.0;
 #pragma unroll
     for (int v = 0; v < HJ_TL_POINTS; v++) {
-      const double t = x[v], next = v + 1 < HJ_TL_POINTS ? x[v + 1] : right;
-      double       y;
+      const PetscScalar t = x[v], next = v + 1 < HJ_TL_POINTS ? x[v + 1] : right;
+      PetscScalar       y;
 
       if (MEAN) y = fma(mean, left + next, b[v]);
       else y = fma(w, fma(-p.row[2], next, fma(-p.row[1], left, fma(-p.row[0], t, b[v]))), t);
@@ -85,10 +86,10 @@ __device__ __forceinline__ void HJTileLineCycle(const HJTileLineArgs &p, int lan
 template <int DIM, bool MEAN>
 __global__ void __launch_bounds__(HJ_TL_THREADS, 8) HJTileLine_Kernel(const __grid_constant__ HJTileLineArgs p)
 {
-  const int lane = threadIdx.x % p.lanes, q = (blockIdx.x * HJ_TL_THREADS + threadIdx.x) / p.lanes;
-  HJDBox    t, own;
-  unsigned  active = 0;
-  double    x[HJ_TL_POINTS], b[HJ_TL_POINTS];
+  const int   lane = threadIdx.x % p.lanes, q = (blockIdx.x * HJ_TL_THREADS + threadIdx.x) / p.lanes;
+  HJDBox      t, own;
+  unsigned    active = 0;
+  PetscScalar x[HJ_TL_POINTS], b[HJ_TL_POINTS];
 
   HJTileLineRange<DIM>(p, min(q, p.ntiles - 1), t, own);
   const int  i0 = t.lo[0] + lane * HJ_TL_POINTS, j = t.lo[1], k = t.lo[2];
@@ -138,11 +139,11 @@ template <typename K> static PetscErrorCode HJTileLineLaunchKernel(const HJ_CUDA
 }
 
 static PetscErrorCode HJTileLineRun(const HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJTileLists *l, int count,
-                                    const double *w, const double *d_w)
+                                    const PetscScalar *w, const PetscScalar *d_w)
 {
-  const HJDStencil *st  = &cuda->st;
-  const double     *row = st->h_rows + (1 + st->nneighbors) * cuda->main_row;
-  HJTileLineArgs    p;
+  const HJDStencil  *st  = &cuda->st;
+  const PetscScalar *row = st->h_rows + (1 + st->nneighbors) * cuda->main_row;
+  HJTileLineArgs     p;
 
   PetscFunctionBegin;
   p.s       = *s;

@@ -63,7 +63,7 @@ PetscErrorCode HJTileListsLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPa
 {
   const HJTileLists *l     = (const HJTileLists *)layout;
   const int          count = pass->count;
-  const double      *w     = pass->w, *d_w;
+  const PetscScalar *w     = pass->w, *d_w;
 
   PetscFunctionBegin;
   PetscCall(HJWeights_CUDA(cuda, stream, count, w, &d_w));
