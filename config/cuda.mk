@@ -4,13 +4,6 @@
 # ptx80 in the list is code for sm_80 that the driver translates: how kernels without what later GPUs have can be tested on a later GPU.
 # CUDA=0 builds for the host only, and so does a machine that has nvcc, but neither a GPU nor a PETSc with CUDA; CUDA=1 builds for GPUs there too. NCCL_HOME=dir says where NCCL's header is, if not in a usual place; libnccl is loaded at run time. Sets NVCC, CUDA_OBJ, CUDA_CPPFLAGS, CUDA_LIBS, GENCODE.
 CUDA_WHY := no nvcc, or CUDA=0
-ifeq ($(PETSC_SINGLE),1)
-  ifeq ($(CUDA),1)
-    $(error hjacobi: with a PETSc in single precision it is built for the CPU alone: make CUDA=0)
-  endif
-  CUDA     := 0
-  CUDA_WHY := PETSc is in single precision
-endif
 ifeq ($(CUDA)$(filter 1,$(PETSC_CUDA)),)
   ifneq ($(shell nvidia-smi -L >/dev/null 2>&1 && echo yes),yes)
     CUDA     := 0

@@ -60,7 +60,6 @@ fi
 says 'a PETSC_DIR without PETSc' 'PETSC_DIR=/no/petsc PETSC_ARCH=arch: there is no /no/petsc/arch/lib/pkgconfig' PETSC_DIR=/no/petsc PETSC_ARCH=arch
 says 'a library of another name' 'must be called libhjacobi.so' LIB="$dir/libmine.so"
 says 'a folder with spaces to build in' 'each must be one path without spaces' BUILD='my build'
-says 'a GPU with a PETSc in single precision' 'for the CPU alone: make CUDA=0' PETSC_SINGLE=1 CUDA=1
 says 'a prefix that is no whole path' 'prefix=here must be a whole path' install prefix=here
 echo "1..$count"
 exit $failed
