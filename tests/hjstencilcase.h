@@ -406,6 +406,7 @@ static inline PETSC_UNUSED PetscErrorCode CopiesToHost(int *n)
   PetscEventPerfInfo info;
 
   PetscFunctionBegin;
+  *n = 0;
   PetscCall(PetscLogEventGetId("MatCUSPARSCopyFr", &event));
   PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
   *n = info.count;

@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 {
   const Robust plane = {TURNING, 2, {65, 50, 1}, 1e3, PETSC_FALSE}, space = {GROWING, 3, {18, 12, 16}, 1.3, PETSC_FALSE};
   PetscMPIInt  size;
-  PetscBool    device;
+  PetscBool    device = PETSC_FALSE;
   int          code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
