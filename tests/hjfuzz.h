@@ -652,7 +652,9 @@ static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
   FuzzDrawSolver(f);
   if (f->dof > 1 && !f->stencil_matrix && f->blocked) f->fill = (Fill)PetscMin(f->fill, FILL_ADD);
   if (f->dof > 1) f->transfer %= 2;                                                       /* the third is for one unknown */
-  f->blocked = (PetscBool)(f->dof > 1 && f->dim > 1 && !f->stencil_matrix && f->blocked); /* PETSc has none in 1D */
+  f->blocked = (PetscBool)(f->dof > 1 && f->dim > 1 && !f->stencil_matrix && f->blocked); /* PETSc has none in 1D, */
+  for (int d = 0; d < 3; d++)                                                             /* nor over a period of one or two points */
+    if (f->boundary[d] == DM_BOUNDARY_PERIODIC && f->n[d] < 3) f->blocked = PETSC_FALSE;
   f->dropped = (PetscBool)(f->dropped && !f->blocked);
   f->own     = (PetscBool)(f->own && (!strcmp(f->ksp, KSPCG) || !strcmp(f->ksp, KSPRICHARDSON)));
   FuzzJudge(f);
