@@ -69,3 +69,14 @@ static PETSC_UNUSED void CollectEnd(void)
 {
   PetscVFPrintf = printed_before;
 }
+
+/* Runs call with -info on, and collects what that prints */
+#define CollectInfo(call)                                                                                                                  \
+  do {                                                                                                                                     \
+    PetscCall(PetscInfoAllow(PETSC_TRUE));                                                                                                 \
+    PetscCall(PetscInfoSetFile(NULL, NULL));                                                                                               \
+    CollectBegin();                                                                                                                        \
+    PetscCall(call);                                                                                                                       \
+    CollectEnd();                                                                                                                          \
+    PetscCall(PetscInfoAllow(PETSC_FALSE));                                                                                                \
+  } while (0)

@@ -189,12 +189,7 @@ static PetscErrorCode TestSaid(const Problem *p, PetscBool solid)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PetscInfoAllow(PETSC_TRUE));
-  PetscCall(PetscInfoSetFile(NULL, NULL));
-  CollectBegin();
-  PetscCall(PCSetUp(pc));
-  CollectEnd();
-  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  CollectInfo(PCSetUp(pc));
   said = (PetscBool)(strstr(printed, "rows are zeros: their unknowns are left alone, and the residual cannot be less") != NULL);
   PetscCall(HJTestOK((PetscBool)(rank || said == solid), "%" PetscInt_FMT "D, %s rows of zeros: -info %s", p->dim, solid ? "some" : "no",
                      solid ? "says what the residual keeps" : "says nothing of them"));

@@ -328,12 +328,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, PCHJMG));
-  PetscCall(PetscInfoAllow(PETSC_TRUE));
-  PetscCall(PetscInfoSetFile(NULL, NULL));
-  CollectBegin();
-  PetscCall(PCSetUp(pc));
-  CollectEnd();
-  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  CollectInfo(PCSetUp(pc));
   told = (PetscBool)(strstr(printed, "-late_dm_mat_type asks: the program calls DMSetMatType() with aij") != NULL);
   PetscCall(HJTestOK((PetscBool)(rank || told == (PetscBool)(reads && sets)),
                      "-dm_mat_type hjstencil, %s, and a type %s: hjmg reads AIJ and %s", reads ? "read" : "not read",

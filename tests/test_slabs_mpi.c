@@ -225,12 +225,7 @@ static PetscErrorCode TestPinRefused(void)
   void        *at     = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
   PetscFunctionBegin;
-  PetscCall(PetscInfoAllow(PETSC_TRUE));
-  PetscCall(PetscInfoSetFile(NULL, NULL));
-  CollectBegin();
-  PetscCall(HJSlabsCUDA.pin(NULL, at, bytes, &pinned));
-  CollectEnd();
-  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  CollectInfo(HJSlabsCUDA.pin(NULL, at, bytes, &pinned));
   (void)munmap(at, bytes);
   PetscCall(
     HJTestOK((PetscBool)(!pinned && strstr(printed, "4194304 bytes of host memory could not be pinned")), "GPU, no pin: %s", printed));

@@ -199,12 +199,7 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(PetscInfoAllow(PETSC_TRUE));
-  PetscCall(PetscInfoSetFile(NULL, NULL));
-  CollectBegin();
-  PetscCall(KSPSolve(ksp, b, x));
-  CollectEnd();
-  PetscCall(PetscInfoAllow(PETSC_FALSE));
+  CollectInfo(KSPSolve(ksp, b, x));
   info = rank ? said : (PetscBool)(strstr(printed, words) != NULL);
   PetscCall(ViewHolds(pc, said ? words : "schedule:", &holds[0]));
   PetscCall(KSPSetType(ksp, said ? KSPCG : KSPCHEBYSHEV));

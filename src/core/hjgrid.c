@@ -185,3 +185,22 @@ PetscErrorCode HJGridCreateDM(MPI_Comm comm, DM like, const PetscInt N[3], const
   PetscCall(DMSetVecType(*da, vectype));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJGridCloneDM(DM like, DM *da)
+{
+  PetscInt        N[3], nranks[3];
+  HJCut           cut[3];
+  const PetscInt *widths[3];
+  DMDAStencilType type;
+
+  PetscFunctionBegin;
+  PetscCall(HJGridGetCuts(like, cut));
+  PetscCall(DMDAGetStencilType(like, &type));
+  for (int d = 0; d < 3; d++) {
+    N[d]      = cut[d].N;
+    nranks[d] = cut[d].nranks;
+    widths[d] = cut[d].widths;
+  }
+  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)like), like, N, nranks, (const PetscInt *const *)widths, type, 1, da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -515,6 +515,14 @@ static inline HJ_HOST_DEVICE PetscReal HJInterpolationBetween(const HJColumns *c
   return s->all > 0.0 && s->centre > s->all ? share * (s->all / s->centre) : share;
 }
 
+/* What a coarse point gives to a fine one that lies beside it in two directions or three, whose row has these sums */
+static inline HJ_HOST_DEVICE PetscReal HJInterpolationAcross(int far, const HJInterpolationSums *s)
+{
+  const PetscReal denominator = PetscMax(s->all, s->centre) + s->repelled; /* so that constants are never exceeded */
+
+  return denominator > HJ_INTERPOLATION_ROUNDING * s->size ? s->near / denominator : far == 2 ? 0.25 : 0.125;
+}
+
 /* The column of an owned coarse point into to[slot * n] */
 static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColumns *couplings, const HJInterpolationPlan *plan,
                                                const HJFine *rows, const HJFine *a, PetscInt i, PetscInt j, PetscInt k, PetscScalar *to)
@@ -544,13 +552,8 @@ static inline HJ_HOST_DEVICE void HJColumnFill(const HJColumns *w, const HJColum
       if (HJFineRowIsDiagonal(rows, &own)) continue;
       s.centre = s.all + s.sign * HJFineRowSum(rows, &own, a, &r);
     }
-    if (far == 1) {
-      *here = HJInterpolationBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
-    } else {
-      const PetscReal denominator = PetscMax(s.all, s.centre) + s.repelled; /* so that constants are never exceeded */
-
-      *here = denominator > HJ_INTERPOLATION_ROUNDING * s.size ? s.near / denominator : far == 2 ? 0.25 : 0.125;
-    }
+    if (far == 1) *here = HJInterpolationBetween(couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &s);
+    else *here = HJInterpolationAcross(far, &s);
   }
 }
 

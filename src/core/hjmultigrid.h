@@ -97,5 +97,7 @@ struct _n_HJMultigridOps {
 */
 PETSC_INTERN PetscErrorCode HJGridCreateDM(MPI_Comm, DM like, const PetscInt N[3], const PetscInt nranks[3],
                                            const PetscInt *const widths[3], DMDAStencilType, PetscInt width, DM *);
+/* The same of the points and ranks of another one, with stencils one point wide */
+PETSC_INTERN PetscErrorCode HJGridCloneDM(DM like, DM *);
 /* Ranks of a DMDA in each direction, 1 where it has no such direction */
 PETSC_INTERN PetscErrorCode HJGridGetRanks(DM, PetscInt nranks[3]);

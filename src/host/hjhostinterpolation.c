@@ -349,17 +349,6 @@ static void HJColumnLineSums(HJColumnLine *l, const int p[3], const signed char 
   }
 }
 
-/* What coarse point (i, j, k) gives to the fine point that lies p beside it in so many directions, as HJColumnFill() has it */
-static PetscReal HJColumnLineGives(const HJColumnLine *l, const int p[3], int far, PetscInt i, PetscInt j, PetscInt k,
-                                   const HJInterpolationSums *s)
-{
-  PetscReal denominator;
-
-  if (far == 1) return HJInterpolationBetween(l->couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, s);
-  denominator = PetscMax(s->all, s->centre) + s->repelled; /* so that constants are never exceeded */
-  return denominator > 1e-12 * s->size ? s->near / denominator : far == 2 ? 0.25 : 0.125;
-}
-
 /* HJColumnFill() of the line; to: the column of its first point */
 static void HJColumnLineFill(HJColumnLine *l, PetscInt j, PetscInt k, PetscScalar *to)
 {
@@ -373,15 +362,18 @@ static void HJColumnLineFill(HJColumnLine *l, PetscInt j, PetscInt k, PetscScala
   for (PetscInt i = l->lo; i < l->hi; i++)
     to[i] = s->couples[i - l->lo] > 0.0 ? 1.0 : w->nslots > 1 && PetscRealPart(alone[i]) < 0.0 ? HJ_INTERPOLATION_ISLAND : 0.0;
   for (PetscInt m = 0; m < l->plan->np; m++) {
-    const int       p[3] = {l->plan->p[m][0], l->plan->p[m][1], l->plan->p[m][2]};
-    PetscScalar    *c    = to + l->plan->slot[m] * w->n;
-    const PetscBool is   = HJPointInside(&w->points, 0, w->factor[1] * j + w->base[1] + p[1], w->factor[2] * k + w->base[2] + p[2]);
+    const int       p[3] = {l->plan->p[m][0], l->plan->p[m][1], l->plan->p[m][2]}, far = l->plan->far[m];
+    PetscScalar    *c  = to + l->plan->slot[m] * w->n;
+    const PetscBool is = HJPointInside(&w->points, 0, w->factor[1] * j + w->base[1] + p[1], w->factor[2] * k + w->base[2] + p[2]);
 
     if (is) HJColumnLineSums(l, p, l->plan->use[m], j, k, to);
     for (PetscInt i = l->lo, n = 0; i < l->hi; i++, n++) {
       const HJInterpolationSums sums = {s->near[n], s->all[n], s->centre[n], s->repelled[n], s->size[n], s->sign[n], PETSC_TRUE};
 
-      c[i] = is && to[i] != 0.0 && s->couples[n] > 0.0 ? HJColumnLineGives(l, p, l->plan->far[m], i, j, k, &sums) : 0.0;
+      c[i] = 0.0;
+      if (!is || to[i] == 0.0 || !(s->couples[n] > 0.0)) continue;
+      if (far == 1) c[i] = HJInterpolationBetween(l->couplings, p[0] ? 0 : p[1] ? 1 : 2, p, i, j, k, &sums);
+      else c[i] = HJInterpolationAcross(far, &sums);
     }
   }
 }

@@ -50,22 +50,11 @@ PetscErrorCode HJMGComponentsAreAlone(Mat A, PetscBool *are)
 /* A DMDA of the same points with one unknown each */
 static PetscErrorCode HJMGComponentsCreateDM(DM like, DM *da)
 {
-  PetscInt        N[3], nranks[3];
-  HJCut           cut[3];
-  const PetscInt *widths[3];
-  DMDAStencilType type;
-  VecType         vectype;
+  VecType vectype;
 
   PetscFunctionBegin;
-  PetscCall(HJGridGetCuts(like, cut));
-  PetscCall(DMDAGetStencilType(like, &type));
   PetscCall(DMGetVecType(like, &vectype));
-  for (int d = 0; d < 3; d++) {
-    N[d]      = cut[d].N;
-    nranks[d] = cut[d].nranks;
-    widths[d] = cut[d].widths;
-  }
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)like), like, N, nranks, (const PetscInt *const *)widths, type, 1, da));
+  PetscCall(HJGridCloneDM(like, da));
   PetscCall(DMDASetDof(*da, 1));
   PetscCall(HJMGSetUpDM(like, vectype, *da));
   PetscFunctionReturn(PETSC_SUCCESS);

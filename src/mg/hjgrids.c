@@ -84,32 +84,24 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
 /* The finest grid's DMDA: the user's where it is as those of the coarser grids, else one like it */
 static PetscErrorCode HJMGMakeFinestDM(DM da, VecType vectype, DM *own)
 {
-  PetscInt        N[3], nranks[3], dof, width;
-  DMDAStencilType type;
-  HJCut           cut[3];
-  const PetscInt *widths[3];
-  VecType         has;
-  PetscBool       same = PETSC_FALSE;
+  PetscInt  dof, width;
+  HJCut     cut[3];
+  VecType   has;
+  PetscBool same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(DMDAGetDof(da, &dof));
   PetscCall(DMDAGetStencilWidth(da, &width));
-  PetscCall(DMDAGetStencilType(da, &type));
   PetscCall(HJGridGetCuts(da, cut));
   PetscCall(DMGetVecType(da, &has));
   PetscCall(PetscStrcmp(has, vectype, &same));
-  for (int d = 0; d < 3; d++) {
-    N[d]      = cut[d].N;
-    nranks[d] = cut[d].nranks;
-    widths[d] = cut[d].widths;
-    same      = (PetscBool)(same && (cut[d].boundary == DM_BOUNDARY_NONE || cut[d].boundary == DM_BOUNDARY_PERIODIC));
-  }
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && (cut[d].boundary == DM_BOUNDARY_NONE || cut[d].boundary == DM_BOUNDARY_PERIODIC));
   if (same && dof == 1 && width == 1) {
     PetscCall(PetscObjectReference((PetscObject)da));
     *own = da;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, own));
+  PetscCall(HJGridCloneDM(da, own));
   PetscCall(HJMGSetUpDM(da, vectype, *own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

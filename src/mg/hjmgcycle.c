@@ -268,6 +268,20 @@ PetscErrorCode HJMGSolveRotated(PC pc, KSP ksp, const HJIterates *how, Vec b, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm of the solver's residual of what x holds, or of zero */
+static PetscErrorCode HJMGNormBefore(PC pc, Vec b, Vec x, PetscBool zero, PetscReal *norm)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (!zero) {
+    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
+    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
+  }
+  PetscCall(VecNorm(zero ? b : mg->residual, NORM_2, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* HJMGSolveRotated() of the points inside. The norm before the first cycle is that of the whole residual, which has the known rows' part;
    from then on there is none. Of copies of them it is to be told */
 static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
@@ -284,12 +298,7 @@ static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBo
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMGInsideDiffers(mg->inside, b, zero ? NULL : x, &differs));
-  if (differs && zero) PetscCall(VecNorm(b, NORM_2, &norm));
-  else if (differs) {
-    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-    PetscCall(VecNorm(mg->residual, NORM_2, &norm));
-  }
+  if (differs) PetscCall(HJMGNormBefore(pc, b, x, zero, &norm));
   PetscCall(HJMGInsideEnter(pc, PETSC_FALSE, zero, b, x, &inner_b, &inner_x));
   PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, inner_b, inner_x, its, zero, differs ? &norm : NULL, it));
   if (*it) PetscCall(HJMGInsideLeave(pc, PETSC_FALSE, b, x));
@@ -348,11 +357,7 @@ static PetscErrorCode HJMGSolveComponents(PC pc, Vec b, Vec x, PetscInt its, Pet
 
   PetscFunctionBegin;
   *it = 0;
-  if (!zero) {
-    if (!mg->residual) PetscCall(VecDuplicate(b, &mg->residual));
-    PetscCall(MatResidual(pc->mat, b, x, mg->residual));
-  }
-  PetscCall(VecNorm(zero ? b : mg->residual, NORM_2, &norm));
+  PetscCall(HJMGNormBefore(pc, b, x, zero, &norm));
   PetscCall(HJMGTest(mg->ksp, 0, norm));
   if (!mg->ksp->reason && its) PetscCall(HJMGSystemSolve(pc, mg->ksp, b, x, its, zero, it));
   else if (zero) PetscCall(VecSet(x, 0.0));

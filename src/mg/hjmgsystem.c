@@ -193,21 +193,10 @@ static PetscErrorCode HJMGSystemRead(PC pc, HJMGSystem s)
 static PetscErrorCode HJMGSystemMakeFinest(PC pc, DM da, HJMGSystem s)
 {
   HJMGSystemLevel *level = &s->level[0];
-  PetscInt         N[3], nranks[3];
-  HJCut            cut[3];
-  const PetscInt  *widths[3];
-  DMDAStencilType  type;
   PetscBool        stencil;
 
   PetscFunctionBegin;
-  PetscCall(HJGridGetCuts(da, cut));
-  PetscCall(DMDAGetStencilType(da, &type));
-  for (int d = 0; d < 3; d++) {
-    N[d]      = cut[d].N;
-    nranks[d] = cut[d].nranks;
-    widths[d] = cut[d].widths;
-  }
-  PetscCall(HJGridCreateDM(PetscObjectComm((PetscObject)da), da, N, nranks, (const PetscInt *const *)widths, type, 1, &level->da));
+  PetscCall(HJGridCloneDM(da, &level->da));
   PetscCall(HJMGSetUpDM(da, HJMGSystemVecType(s), level->da));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc->pmat, MATHJSTENCIL, &stencil));
   s->converted = (PetscBool)!stencil;
