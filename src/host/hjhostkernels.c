@@ -431,9 +431,10 @@ static int64_t HJMeasureCount(PetscInt n, const PetscReal limit[], const PetscRe
 /* In loops over all points, which a compiler can do for several at once */
 static void HJMeasurePieceRatios(PetscInt dim, const HJHostMeasurePiece *piece, HJMeasureRatios *r)
 {
-  const PetscInt n = piece->n;
-  PetscReal      most[3][HJ_MEASURE_PIECE], strongest[HJ_MEASURE_PIECE], limit[HJ_MEASURE_PIECE];
-  int64_t        strong[HJ_MEASURE_PIECE]; /* how many directions are */
+  const PetscInt  n    = piece->n;
+  const PetscReal none = PETSC_MAX_REAL / (1 << 2 * HJ_RATIO_STEPS); /* a limit that no step below takes beyond the numbers */
+  PetscReal       most[3][HJ_MEASURE_PIECE], strongest[HJ_MEASURE_PIECE], limit[HJ_MEASURE_PIECE];
+  int64_t         strong[HJ_MEASURE_PIECE]; /* how many directions are */
 
   memset(strongest, 0, n * sizeof(*strongest));
   memset(strong, 0, n * sizeof(*strong));
@@ -451,7 +452,7 @@ static void HJMeasurePieceRatios(PetscInt dim, const HJHostMeasurePiece *piece, 
     int64_t weak, weaker;
 
     for (PetscInt i = 0; i < n; i++) strong[i] += !(4 * (HJ_MEASURE_RATIO * most[d][i]) < strongest[i]);
-    for (PetscInt i = 0; i < n; i++) limit[i] = most[d][i] > 0.0 ? HJ_MEASURE_RATIO * most[d][i] : PETSC_MAX_REAL;
+    for (PetscInt i = 0; i < n; i++) limit[i] = most[d][i] > 0.0 ? HJ_MEASURE_RATIO * most[d][i] : none;
     weak = HJMeasureCount(n, limit, strongest);
     for (int step = 0; step < HJ_RATIO_STEPS && weak; step++, weak = weaker) {
       for (PetscInt i = 0; i < n; i++) limit[i] *= 4;
