@@ -14,8 +14,6 @@ static const PetscInt HJMGFlowK[3][3] = {{8, 8, 8}, {32, 16, 8}, {8, 8, 8}};
 #define HJ_MG_FLOW_GROWS 8
 /* The smallest weight, as a share of the one for symmetric matrices, that is tried for subiterations that are safe */
 #define HJ_MG_FLOW_LEAST 0.25
-/* Rounding of what a row has beside the diagonal, as a share of it */
-#define HJ_MG_FLOW_SLACK 1e-10
 /* A level that has so many times fewer points than the one above is visited twice from there, so many times in all at most. One that is
    handed to fewer ranks is visited once */
 #define HJ_MG_FLOW_FEWER  3
@@ -39,7 +37,7 @@ static PetscReal HJMGFlowOmegaOfSkew(const PC_HJMG *mg, const HJMGLevel *level, 
    is. Where a flow rests diagonals may be so much smaller than beside them that the skew part says nothing */
 static PetscBool HJMGFlowIsDominated(const PC_HJMG *mg, const HJMGLevel *level)
 {
-  return (PetscBool)(!mg->base && level == mg->level && level->coarsening.others <= 1.0 + HJ_MG_FLOW_SLACK);
+  return (PetscBool)(mg->definite && !mg->base && level == mg->level);
 }
 
 /* The weight of a level's subiterations; 0: none is safe */
