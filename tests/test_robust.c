@@ -67,6 +67,8 @@ static const struct {
   {{DIAGONAL45, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
   {{DIAGONAL, 2, {129, 129, 1}, 1e2, PETSC_FALSE}, {257, 257, 1}, 8},
   {{SLANTING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{ROBIN, 2, {128, 128, 1}, 1e-4, PETSC_FALSE}, {256, 256, 1}, 6},
+  {{ROBIN, 3, {32, 32, 32}, 1e-4, PETSC_FALSE}, {64, 64, 64}, 6},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */
@@ -94,6 +96,40 @@ static PetscErrorCode TestIterations(PetscBool only_long)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a grid's own sweeps would be many, coarser ones follow, down to one that takes few or has a small inverse. A GPU has the inverse of
+   a larger one */
+static PetscErrorCode TestLastGrid(void)
+{
+  static const struct {
+    Robust   p;
+    PetscInt levels;
+  } grids[]          = {{{ROBIN, 2, {128, 128, 1}, 1e-4, PETSC_FALSE}, 4}, {{ROBIN, 3, {32, 32, 32}, 1e-4, PETSC_FALSE}, 4}};
+  PetscBool   device = PETSC_FALSE;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(GetSizeAndDevice(&size, &device));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids) && size == 1 && !device; i++) {
+    DM       da;
+    Mat      A;
+    PC       pc;
+    PetscInt levels;
+
+    PetscCall(RobustCreate(&grids[i].p, MATHJSTENCIL, &da, &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, PCHJMG));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCHJMGGetLevels(pc, &levels));
+    PetscCall(HJTestOK((PetscBool)(levels == grids[i].levels), "%s, %dD: %d levels, to be %d", robust_names[ROBIN], (int)grids[i].p.dim,
+                       (int)levels, (int)grids[i].levels));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool only_long;
@@ -104,6 +140,7 @@ int main(int argc, char **argv)
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(HJTestLong(&only_long));
   PetscCall(TestIterations(only_long));
+  if (!only_long) PetscCall(TestLastGrid());
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

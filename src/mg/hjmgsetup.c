@@ -106,9 +106,6 @@ static PetscErrorCode HJMGSetUpCoarsest(PC pc, HJMGLevel *level, PetscBool *chea
   *cheap = (PetscBool)(mg->settled && least <= HJ_MG_SWEEPS);
   if (!mg->settled) PetscFunctionReturn(PETSC_SUCCESS);
   level->w.k = (PetscInt)PetscMin(least, HJ_MAX_K);
-  if (least > HJ_MAX_K)
-    PetscCall(PetscInfo(pc, "The coarsest grid needs %g sweeps and has %d; give it sizes that can be coarsened more often\n", (double)least,
-                        HJ_MAX_K));
   PetscCall(PetscMalloc1(level->w.k, &level->w.w));
   PetscCall(HJScheduleFill(PetscObjectComm((PetscObject)level->da), PC_HJACOBI_SCHEDULE_CHEBYSHEV, level->w.k, emin, emax, 1, level->w.w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,21 +118,18 @@ static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
   return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
 }
 
-/* The last grid of a symmetric matrix is solved by its inverse where that is quickly made, else by sweeps where these are known to solve
-   it. Where they are not the matrix is indefinite, sweeps on coarser grids are worth no more, and the inverse is taken whatever it costs */
-static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt size, PetscBool *done)
+/* The last grid of a symmetric matrix is solved by its inverse where that is quickly made, else by sweeps where a few are known to solve it,
+   or on coarser grids. Where none are known the matrix is indefinite, sweeps on coarser grids are worth no more, and the inverse is taken
+   whatever it costs */
+static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscBool *done)
 {
-  PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool solves;
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc, HJMGInverseCheap(mg, last)));
   if (mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpCoarsest(pc, last, done));
-  if (*done) PetscFunctionReturn(PETSC_SUCCESS);
-  solves = (PetscBool)(mg->settled && last->w.k < HJ_MAX_K);
-  PetscCall(HJMGSetUpInverse(pc, solves ? HJ_MG_INVERSE_QUICK : HJ_DENSE_MAX));
-  *done = (PetscBool)(solves && size == 1 && HJMGSuitsInverse(mg, HJ_DENSE_MAX));
+  if (!*done) PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJ_MG_INVERSE_QUICK : HJ_DENSE_MAX));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +146,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   mg->settled = PETSC_FALSE;
-  if (symmetric) PetscCall(HJMGSetUpLastSymmetric(pc, last, size, done));
+  if (symmetric) PetscCall(HJMGSetUpLastSymmetric(pc, last, done));
   else {
     PetscCall(HJMGSetUpCoarsest(pc, last, done));
     PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : most));
@@ -188,6 +182,20 @@ static PetscErrorCode HJMGSetUpUnsettled(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A last grid that takes all the sweeps that there are, and has no coarser one, is solved by its inverse if it has one */
+static PetscErrorCode HJMGSetUpLongest(PC pc)
+{
+  PC_HJMG *mg = (PC_HJMG *)pc->data;
+
+  PetscFunctionBegin;
+  if (mg->gather || mg->level[mg->nlevels - 1].w.k < HJ_MAX_K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGSetUpInverse(pc, HJ_DENSE_MAX));
+  if (mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "The coarsest grid needs more sweeps than the %d that it has; give it sizes that can be coarsened more often\n",
+                      HJ_MAX_K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bounds of all levels, and how the coarsest is solved. Where that would take many sweeps more levels are made, down to a grid that few
    sweeps solve */
 static PetscErrorCode HJMGSetUpSolve(PC pc)
@@ -214,6 +222,7 @@ static PetscErrorCode HJMGSetUpSolve(PC pc)
   if (done && !mg->stop[0]) PetscCall(PetscStrncpy(mg->stop, "few points", sizeof(mg->stop)));
   if (!mg->settled) PetscCall(HJMGSetUpUnsettled(pc));
   else if (!done && !more && !mg->stopped) PetscCall(HJMGSetUpOnFewerRanks(pc)); /* the last grid takes many sweeps */
+  PetscCall(HJMGSetUpLongest(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
