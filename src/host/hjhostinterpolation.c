@@ -333,7 +333,8 @@ typedef struct {
   HJHostRowSums              sums;  /* of the points from lo on */
 } HJColumnLine;
 
-/* Sums of the rows of fine points p beside those of the line, as HJInterpolationSumsOf() has them */
+/* Sums of the rows of fine points p beside those of the line, as HJInterpolationSumsOf() has them. use: NULL where no point has a coefficient
+   yet */
 static void HJColumnLineSums(HJColumnLine *l, const int p[3], const signed char use[], PetscInt j, PetscInt k, const PetscScalar *column)
 {
   const HJColumns *w  = l->w;
@@ -342,23 +343,23 @@ static void HJColumnLineSums(HJColumnLine *l, const int p[3], const signed char 
 
   for (PetscInt slot = 0; slot < l->a->e.nslots; slot++) {
     const PetscScalar *entry = HJEntriesAlong(l->a, slot, fj, fk, l->entry) + fi;
+    const int          to    = use ? use[slot] : HJ_INTERPOLATION_AWAY;
 
     if (!slot) l->kernels->row_sums_begin(l->hi - l->lo, w->factor[0], entry, &l->sums);
-    else if (use[slot] == HJ_INTERPOLATION_ALONG) l->kernels->row_sums_along(l->hi - l->lo, w->factor[0], entry, &l->sums);
-    else l->kernels->row_sums_to(l->hi - l->lo, w->factor[0], entry, use[slot] < 0 ? NULL : column + use[slot] * w->n + l->lo, &l->sums);
+    else if (to == HJ_INTERPOLATION_ALONG) l->kernels->row_sums_along(l->hi - l->lo, w->factor[0], entry, &l->sums);
+    else l->kernels->row_sums_to(l->hi - l->lo, w->factor[0], entry, to < 0 ? NULL : column + to * w->n + l->lo, &l->sums);
   }
 }
 
 /* HJColumnFill() of the line; to: the column of its first point */
 static void HJColumnLineFill(HJColumnLine *l, PetscInt j, PetscInt k, PetscScalar *to)
 {
-  static const int         here[3]            = {0, 0, 0};
-  static const signed char none[HJ_MAX_SLOTS] = {0};
-  const HJColumns         *w                  = l->w;
-  const HJHostRowSums     *s                  = &l->sums;
-  const PetscScalar       *alone = l->couplings->coefficient + HJBoxIndex(&(HJBox){.hi = {w->nc[0], w->nc[1], w->nc[2]}}, 0, j, k);
+  static const int     here[3] = {0, 0, 0};
+  const HJColumns     *w       = l->w;
+  const HJHostRowSums *s       = &l->sums;
+  const PetscScalar   *alone   = l->couplings->coefficient + HJBoxIndex(&(HJBox){.hi = {w->nc[0], w->nc[1], w->nc[2]}}, 0, j, k);
 
-  HJColumnLineSums(l, here, none, j, k, to);
+  HJColumnLineSums(l, here, NULL, j, k, to);
   for (PetscInt i = l->lo; i < l->hi; i++)
     to[i] = s->couples[i - l->lo] > 0.0 ? 1.0 : w->nslots > 1 && PetscRealPart(alone[i]) < 0.0 ? HJ_INTERPOLATION_ISLAND : 0.0;
   for (PetscInt m = 0; m < l->plan->np; m++) {

@@ -31,6 +31,8 @@
    but its end */
 #define HJ_MG_SCALE_SPREAD 20.0
 #define HJ_MG_SCALE_WIDER  10.0
+/* Scales whose logarithms are larger, and entries times them, may pass the range of numbers */
+#define HJ_MG_SCALE_LARGEST (0.5 * PetscLogReal(PETSC_MAX_REAL))
 /* As much more diagonal, by which scales of points far from one another say nothing of each other */
 #define HJ_MG_SCALE_LOCAL 1e-2
 
@@ -298,7 +300,7 @@ static PetscErrorCode HJMGFindSpread(Mat A, Vec count, Vec logs, PetscReal *spre
   PetscCall(VecRestoreArrayRead(diagonal, &d));
   PetscCall(VecDestroy(&diagonal));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
-  *spread = most[0] + most[1];
+  *spread = most[0] >= -most[1] ? most[0] + most[1] : 0.0; /* there may be no coupled rows */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,17 +453,21 @@ static PetscErrorCode HJMGFindExactScale(const HJMGLevel *level, Vec *scale, Pet
   const HJGrid         *grid = &level->op->grid;
   const HJCoefficients *a;
   Vec                   logs, count;
-  PetscReal             spread = 0.0, limit = HJ_MG_SCALE_SPREAD;
+  PetscReal             largest, spread = 0.0, limit = HJ_MG_SCALE_SPREAD;
 
   PetscFunctionBegin;
   PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &a));
   PetscCall(MatCreateVecs(level->A, &logs, scale));
   PetscCall(VecDuplicate(logs, &count));
   PetscCall(HJMGScaleAlongTree(grid, a, logs));
-  PetscCall(VecCopy(logs, *scale));
-  PetscCall(VecScale(*scale, -1.0));
-  PetscCall(VecExp(*scale));
-  PetscCall(HJMGScaleAgrees(grid, a, HJ_MG_SCALE_EXACT, *scale, count, exact));
+  PetscCall(VecNorm(logs, NORM_INFINITY, &largest));
+  *exact = (PetscBool)(largest <= HJ_MG_SCALE_LARGEST);
+  if (*exact) {
+    PetscCall(VecCopy(logs, *scale));
+    PetscCall(VecScale(*scale, -1.0));
+    PetscCall(VecExp(*scale));
+    PetscCall(HJMGScaleAgrees(grid, a, HJ_MG_SCALE_EXACT, *scale, count, exact));
+  }
   if (*exact) PetscCall(HJMGFindSpread(level->A, count, logs, &spread));
   if (*exact && spread > HJ_MG_SCALE_SPREAD) PetscCall(HJMGFindExactLimit(level, a, logs, count, &limit));
   *exact = (PetscBool)(*exact && spread <= limit);
