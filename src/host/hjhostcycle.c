@@ -86,29 +86,66 @@ PetscErrorCode HJHostFillDense(const HJGrid *grid, const HJCoefficients *c, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   LAPACK counts by columns, and so inverts the transposed matrix, which leaves the inverse by rows. All is 0, which solves nothing, where
-   there is none or some number is not finite. Whether the inverse is good is found by trying it: traps that the user has set are for other
-   numbers
-*/
-PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
+static PetscBool HJHostIsSymmetric(PetscInt n, const PetscScalar *a)
 {
-  const size_t size = (size_t)n * n;
-  PetscBool    finite;
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = 0; j < i; j++)
+      if (a[(size_t)i * n + j] != a[(size_t)j * n + i]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* The lower half of the inverse of a symmetric matrix, in the upper one to LAPACK, and the same above; is: it is positive definite. Half the
+   work of HJHostInvertAny() */
+static PetscErrorCode HJHostInvertDefinite(PetscInt n, PetscScalar *a, PetscBool *is)
+{
+  PetscBLASInt order, info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(n, &order));
+  PetscCallBLAS("LAPACKpotrf", LAPACKpotrf_("U", &order, a, &order, &info));
+  if (!info) PetscCallBLAS("LAPACKpotri", LAPACKpotri_("U", &order, a, &order, &info));
+  *is = (PetscBool)!info;
+  for (PetscInt i = 0; i < n && *is; i++)
+    for (PetscInt j = 0; j < i; j++) a[(size_t)j * n + i] = a[(size_t)i * n + j];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* LAPACK counts by columns, and so inverts the transposed matrix, which leaves the inverse by rows */
+static PetscErrorCode HJHostInvertAny(PetscInt n, PetscScalar *a, PetscScalar *work, PetscBool *is)
+{
   PetscBLASInt order, room, info, *pivot;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(n, &order));
   room = PetscMin(order, HJ_INVERT_BLOCK) * order;
   PetscCall(PetscMalloc1(n, &pivot));
-  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&order, &order, a, &order, pivot, &info));
   if (!info) PetscCallBLAS("LAPACKgetri", LAPACKgetri_(&order, a, &order, pivot, work, &room, &info));
-  PetscCall(PetscFPTrapPop());
   PetscCall(PetscFree(pivot));
-  finite = (PetscBool)!info;
-  for (size_t i = 0; i < size; i++) finite = (PetscBool)(finite && !PetscIsInfOrNanScalar(a[i]));
-  if (!finite) PetscCall(PetscArrayzero(a, size));
+  *is = (PetscBool)!info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   All is 0, which solves nothing, where there is no inverse or some number is not finite. Whether the inverse is good is found by trying it:
+   traps that the user has set are for other numbers
+*/
+PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
+{
+  const size_t size = (size_t)n * n;
+  PetscBool    is   = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  if (HJHostIsSymmetric(n, a)) {
+    PetscCall(PetscArraycpy(work, a, size));
+    PetscCall(HJHostInvertDefinite(n, a, &is));
+    if (!is) PetscCall(PetscArraycpy(a, work, size));
+  }
+  if (!is) PetscCall(HJHostInvertAny(n, a, work, &is));
+  PetscCall(PetscFPTrapPop());
+  for (size_t i = 0; i < size; i++) is = (PetscBool)(is && !PetscIsInfOrNanScalar(a[i]));
+  if (!is) PetscCall(PetscArrayzero(a, size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
