@@ -93,6 +93,7 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   for (PetscInt o = 1; o < st->nslots && st->dof == 1; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
   if (st->dof > 1) PetscCall(HJHostSystemSet(h));
   PetscCall(HJHostFindRuns(h));
+  PetscCall(HJHostFindMirrors(h));
   for (PetscInt r = 0; r < st->nrows && st->dof == 1; r++) {
     h->alone[r] = 1;
     for (PetscInt o = 1; o < st->nslots; o++)
@@ -126,6 +127,7 @@ static PetscErrorCode HJHostDestroy(void **ctx)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree2(h->line_runs, h->runs));
+  PetscCall(PetscFree(h->mirrors));
   PetscCall(HJHostSystemReset(h));
   PetscCall(PetscFree(h->work));
   PetscCall(PetscFree(h->table));
@@ -308,11 +310,28 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   }
 }
 
+/* A line with arrays, which begins at place at of their box and at first of its line there */
+static void HJHostVariableLine(const HJHost *h, HJHostRow *r, PetscInt first, PetscCount lineno, PetscCount at)
+{
+  const HJLineMirror *m = &h->mirrors[lineno];
+
+  for (PetscInt o = 1; o < h->st.nslots; o++)
+    r->v[o - 1] = m->slots >> o & 1 ? h->array[HJShapeOpposite(h->st.dim, h->st.shape, o)] + (at + h->mirror_shift[o]) : h->array[o] + at;
+  (*h->kernels->variable[h->shape][h->st.dim - 1])(r);
+  for (PetscInt e = 0; e < m->nexcept; e++) {
+    r->point = m->except[e] - first;
+    if (r->point < 0 || r->point >= r->n) continue;
+    r->other       = h->mirror_along - 1;
+    r->other_value = m->value[e];
+    (*h->kernels->variable_point[h->shape][h->st.dim - 1])(r);
+  }
+}
+
 /* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it. Coefficients are those of the period */
 static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
 {
-  const HJBox     *box    = &h->st.box;
-  const PetscInt   q[2]   = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])}, first = p[0] - box->lo[0];
+  const HJBox     *box  = &h->st.box;
+  const PetscInt   q[2] = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])}, first = p[0] - box->lo[0];
   const PetscCount lineno = (PetscCount)(q[1] - box->lo[2]) * HJBoxWidth(box, 1) + (q[0] - box->lo[1]);
   const PetscCount at     = lineno * HJBoxWidth(box, 0) + first;
 
@@ -329,8 +348,12 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   } else if (h->st.dof > 1) HJHostSystemVariable(h, r, at, zero);
   else {
     r->dinv = h->st.dinv + at;
-    for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
-    (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
+    if (zero) (*h->kernels->variable_zero)(r);
+    else if (h->mirrors) HJHostVariableLine(h, r, first, lineno, at);
+    else {
+      for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
+      (*h->kernels->variable[h->shape][h->st.dim - 1])(r);
+    }
   }
 }
 
