@@ -13,7 +13,6 @@ typedef struct {
   PetscScalar          scale[3][2];    /* see HJTransferGetScale() */
   int                  slow;           /* the direction that is cut; -1: none */
   PetscScalar         *zero, *r, *sum; /* a line of zeros; the residual, with a point before and after it; gathered */
-  HJHostRow            row;            /* of the residual's line, those that the shape does not have unset */
 } HJHostRestriction;
 
 /* Where a line or point beyond the ends of the fine grid is; -1: nowhere */
@@ -50,7 +49,7 @@ static void HJRestrictResidualLine(HJHostRestriction *h, PetscInt j, PetscInt k)
   const HJRestriction *p    = h->p;
   const PetscInt       n    = h->n[0];
   const PetscBool      wrap = p->transfer->fine.periodic[0];
-  HJHostRow           *r    = &h->row;
+  HJHostRow           *r    = &h->product.row;
   PetscScalar          end[2][9][3];
 
   r->y = h->r + 1;
