@@ -37,8 +37,8 @@ ISA_v3       := -march=x86-64-v3
 ISA_v4       := -march=x86-64-v4 -mprefer-vector-width=512
 HOST_KERNELS := src/host/hjhostkernels.c
 # What cycles need of the host is built again for single precision (src/core/hjcore.h), where PETSc's own is not that
-HOST_TWICE   := hjhost hjhostinterpolation hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct hjhosttransfer \
-  $(HOST_ISAS:%=hjhostkernels_%)
+HOST_TWICE   := hjhost hjhostinterpolation hjhostmirror hjhostpick hjhostproduct hjhostrestrict hjhostsystem hjhostsystemproduct \
+  hjhosttransfer $(HOST_ISAS:%=hjhostkernels_%)
 HOST_TWICE   := $(if $(filter 1,$(PETSC_SINGLE)),,$(HOST_TWICE:%=$(BUILD)/host/single/%.o))
 # And of GPU code; where it calls itself it finds its own, and its table alone is seen from outside
 CUDA_TWICE   := $(filter src/cuda/kernels/sweep/% src/cuda/kernels/transfer/%,$(SRC_CU)) $(addprefix src/cuda/,kernels/hjlayout.cu \

@@ -24,7 +24,7 @@
    A rank's grid: owned points, and how many the domain has beyond them on each side (-1: no end, periodic). Dictionaries: 1 row, 2 (the
    other on the domain's boundary), 5 (at random), 6 (walls, see WallRow()), 9 (a frame, see FrameRow()), 10 or more (materials, see
    MaterialRow()), 0: 7, -1: 1 row
-   whose coefficients are the same at -x and +x, and at -z and +z
+   whose coefficients are the same at -x and +x, and at -z and +z. Arrays: 9 (a frame, see FillFrame())
 */
 typedef struct {
   HJStorage storage;
@@ -238,6 +238,14 @@ static inline PETSC_UNUSED PetscErrorCode FillDictionary(HJTester *t, PetscInt r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a point is at an end of the domain */
+static inline PETSC_UNUSED PetscBool AtEnd(const HJTester *t, const PetscInt p[3])
+{
+  for (int d = 0; d < t->st.dim; d++)
+    if (p[d] == t->grid.domain.lo[d] || p[d] == t->grid.domain.hi[d] - 1) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
 static inline PETSC_UNUSED PetscErrorCode FillArrays(HJTester *t)
 {
   HJStencil       *st = &t->st;
@@ -258,6 +266,25 @@ static inline PETSC_UNUSED PetscErrorCode FillArrays(HJTester *t)
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays that are symmetric, but that points at the domain's ends have no neighbours, and are those of the points beside them */
+static inline PETSC_UNUSED void FillFrame(HJTester *t)
+{
+  HJStencil *st   = &t->st;
+  PetscInt   p[3] = HJ_TEST_FIRST(&st->box), q[3], off[3];
+
+  for (PetscCount i = 0; i < HJBoxSize(&st->box); i++, NextPoint(&st->box, p)) {
+    for (PetscInt o = 1; o < st->nslots; o++) {
+      const PetscInt opposite = HJShapeOpposite(st->dim, st->shape, o);
+
+      HJShapeOffset(st->dim, st->shape, o, off);
+      for (int d = 0; d < 3; d++) q[d] = p[d] + off[d];
+      if (AtEnd(t, p)) st->value[o][i] = 0.0;
+      else if (o < opposite && Inside(&st->box, q) && !AtEnd(t, q))
+        st->value[o][i] = st->value[opposite][HJBoxIndex(&st->box, q[0], q[1], q[2])];
+    }
+  }
 }
 
 /* Coefficients beside a period of one rank are those of the points that they are images of, which a backend may read in their place */
@@ -297,6 +324,7 @@ static inline PETSC_UNUSED PetscErrorCode Create(const HJBackendOps *ops, const 
   if (c->storage == HJ_SYMMETRIC) t->st.box = Grown(t, t->st.box, 1, c->shape == HJ_BOX);
   if (c->storage == HJ_DICTIONARY) PetscCall(FillDictionary(t, c->rows % HJ_TEST_MEANS));
   else PetscCall(FillArrays(t));
+  if (c->storage == HJ_VARIABLE && c->rows == 9) FillFrame(t);
   FillImages(t);
   for (PetscInt o = 1; o < t->st.nslots && c->rows % HJ_TEST_LINES >= HJ_TEST_MEANS; o++)
     t->st.rows[o] = -0.97 / (PetscReal)(t->st.nslots - 1);

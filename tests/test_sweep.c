@@ -6,6 +6,7 @@
    long: 1, once: 1
 */
 #include "hjsweepcase.h"
+#include "host/hjhostsweep.h"
 
 /* Parts of x and b: the ghost planes below, the home, the ghost planes above; s reads them, x where it is not NULL there */
 static PetscErrorCode PartsCreate(HJTester *t, const HJBox box[3], const HJField *x, const HJField *b, HJField fx[3], HJField fb[3],
@@ -282,6 +283,31 @@ static PetscErrorCode TestAll(const HJBackendOps *ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether of a line inside a frame the host reads what leads to other lines where the opposite coefficients lie, and, where it is long,
+   what leads along it; not of the only line in 1D, before which there is nothing */
+static PetscErrorCode CheckMirrors(const HJCase *c)
+{
+  const PetscInt p[3]     = {0, c->dim > 1 ? c->n[1] / 2 : 0, c->dim > 2 ? c->n[2] / 2 : 0};
+  PetscInt       expected = 0, read = 0;
+  HJTester       t;
+
+  PetscFunctionBegin;
+  PetscCall(Create(&HJBackendHost, c, 0, &t));
+  for (PetscInt o = 1; o < t.st.nslots; o++) {
+    const HJLineMirror *m = &((HJHost *)t.ctx)->mirrors[HJBoxIndex(&t.st.box, p[0], p[1], p[2]) / HJBoxWidth(&t.st.box, 0)];
+    PetscInt            off[3];
+
+    HJShapeOffset(c->dim, c->shape, o, off);
+    if (HJShapeIsUpper(c->dim, c->shape, o) || c->dim == 1) continue;
+    expected += !off[0] || (!off[1] && !off[2] && c->n[0] >= 64);
+    read += m->slots >> o & 1;
+  }
+  PetscCall(Destroy(&t));
+  PetscCall(
+    HJTestOK((PetscBool)(read == expected), "host reads %" PetscInt_FMT " of %" PetscInt_FMT " where the opposite lie", read, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Large enough for several blocks or chunks in each direction */
 static PetscErrorCode TestLarge(const HJBackendOps *ops)
 {
@@ -314,6 +340,27 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(large); i++) {
     PetscCall(TestExact(ops, &large[i], 12, large[i].dim == 3 ? 7 : 5));
     if (large[i].dim < 3) PetscCall(TestStale(ops, &large[i], tile, 8));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of points that keep the columns of known ones at the domain's ends. The host reads half of them, on all lines but those at ends */
+static PetscErrorCode TestFrames(const HJBackendOps *ops)
+{
+  const HJCase frames[] = {
+    {HJ_VARIABLE, HJ_STAR, 1, {700, 1, 1}, {0, 0, 0}, {0, 0, 0}, 9},    {HJ_VARIABLE, HJ_STAR, 2, {131, 37, 1}, {0, 0, 0}, {0, 0, 0}, 9},
+    {HJ_VARIABLE, HJ_STAR, 2, {21, 37, 1}, {0, 0, 0}, {0, 0, 0}, 9},    {HJ_VARIABLE, HJ_STAR, 2, {90, 37, 1}, {0, 9, 0}, {30, 0, 0}, 9},
+    {HJ_VARIABLE, HJ_BOX, 2, {131, 37, 1}, {0, 0, 0}, {0, 0, 0}, 9},    {HJ_VARIABLE, HJ_STAR, 3, {71, 20, 18}, {0, 0, 0}, {0, 0, 0}, 9},
+    {HJ_VARIABLE, HJ_STAR, 3, {71, 20, 18}, {0, 9, 0}, {30, 0, 12}, 9}, {HJ_VARIABLE, HJ_BOX, 3, {71, 20, 18}, {0, 0, 0}, {0, 0, 0}, 9},
+    {HJ_VARIABLE, HJ_STAR, 3, {640, 12, 10}, {0, 0, 0}, {0, 0, 0}, 9},
+  };
+  const PetscInt tile[3] = {32, 32, 32};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(frames); i++) {
+    PetscCall(TestExact(ops, &frames[i], 8, 3));
+    if (frames[i].dim < 3) PetscCall(TestStale(ops, &frames[i], tile, 8));
+    if (ops == &HJBackendHost) PetscCall(CheckMirrors(&frames[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -535,6 +582,7 @@ int main(int argc, char **argv)
   if (ops && !only_long) {
     PetscCall(TestAll(ops));
     PetscCall(TestLarge(ops));
+    PetscCall(TestFrames(ops));
     PetscCall(TestPatches(ops));
     PetscCall(TestSmall(ops, PETSC_FALSE));
   }

@@ -357,10 +357,11 @@ static inline void HJTileRange(const HJSweep *s, int d, PetscInt t, PetscInt *lo
 static inline const PetscScalar *HJSweepLine(const HJSweep *s, PetscInt dim, PetscInt dof, const PetscScalar *home,
                                              const PetscScalar *const ghost[2], const PetscInt p[3])
 {
-  const PetscInt d   = dim - 1;
-  HJBox          box = s->box;
+  const PetscInt d = dim - 1;
+  HJBox          box;
 
-  if (!s->ghosts) return home + dof * HJBoxIndex(&box, p[0], p[1], p[2]);
+  if (!s->ghosts) return home + dof * HJBoxIndex(&s->box, p[0], p[1], p[2]);
+  box = s->box;
   if (p[d] < s->ybox.lo[d]) return ghost[0] + dof * HJBoxIndex(&box, p[0], p[1], p[2]);
   box.lo[d] = p[d] < s->ybox.hi[d] ? PetscMax(s->box.lo[d], s->ybox.lo[d]) : s->ybox.hi[d];
   return (p[d] < s->ybox.hi[d] ? home : ghost[1]) + dof * HJBoxIndex(&box, p[0], p[1], p[2]);

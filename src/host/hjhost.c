@@ -26,6 +26,7 @@ typedef struct {
   HJBox        level[HJ_HOST_MAX_COUNT + 1];
   PetscScalar *ring, *zero; /* ring[level][plane % 3][nlines][ld]; lines of zeros, one a component */
   PetscInt     nlines, ld;  /* lines of all components in a plane, and how far apart they are */
+  PetscCount   plane;       /* scalars of a plane */
   PetscBool    whole[2];    /* the block has a whole period in x, or of lines: what is beside an end is the other end */
 } HJBlock;
 
@@ -92,6 +93,7 @@ static PetscErrorCode HJHostRefresh(void *ctx, const HJStencil *st)
   for (PetscInt o = 1; o < st->nslots && st->dof == 1; o++) h->array[o] = HJStencilArray(st, o, &h->shift[o]);
   if (st->dof > 1) PetscCall(HJHostSystemSet(h));
   PetscCall(HJHostFindRuns(h));
+  PetscCall(HJHostFindMirrors(h));
   for (PetscInt r = 0; r < st->nrows && st->dof == 1; r++) {
     h->alone[r] = 1;
     for (PetscInt o = 1; o < st->nslots; o++)
@@ -125,6 +127,7 @@ static PetscErrorCode HJHostDestroy(void **ctx)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree2(h->line_runs, h->runs));
+  PetscCall(PetscFree(h->mirrors));
   PetscCall(HJHostSystemReset(h));
   PetscCall(PetscFree(h->work));
   PetscCall(PetscFree(h->table));
@@ -245,7 +248,6 @@ static void HJHostFew(const HJHost *h, const HJHostRow *line, PetscInt lo, Petsc
   PetscBool            alone = (PetscBool)!zero;
   HJHostRow            r;
 
-  if (lo == hi) return;
   for (PetscInt i = lo; i < hi; i++) alone = (PetscBool)(alone && h->alone[index[i]]);
   if (!alone) {
     HJHostRun(h, line, -1, lo, hi, at, zero);
@@ -272,8 +274,8 @@ static PetscBool HJHostLongRun(const HJHost *h, HJHostRow *line, const HJLineRun
   line->c += (PetscCount)longest->row * (1 + h->st.nslots);
   (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
   line->c = c;
-  HJHostFew(h, line, 0, lo, at, zero);
-  HJHostFew(h, line, hi, line->n, at, zero);
+  if (lo > 0) HJHostFew(h, line, 0, lo, at, zero);
+  if (hi < line->n) HJHostFew(h, line, hi, line->n, at, zero);
   return PETSC_TRUE;
 }
 
@@ -283,6 +285,13 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   const HJLineRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
+  if (run[1].first - first >= line->n && h->st.dof == 1) {
+    if (run->row < 0) line->index = h->st.index + at;
+    else line->c += (PetscCount)run->row * (1 + h->st.nslots);
+    if (run->row < 0) (zero ? h->kernels->indexed_zero : h->kernels->indexed)[h->shape][h->st.dim - 1](line);
+    else (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
+    return;
+  }
   if (HJHostLongRun(h, line, run, first, at, zero)) return;
   for (PetscInt lo = 0, hi; lo < line->n; lo = hi, run++) {
     hi = PetscMin(run[1].first - first, line->n);
@@ -301,12 +310,30 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   }
 }
 
+/* A line with arrays, which begins at place at of their box and at first of its line there */
+static void HJHostVariableLine(const HJHost *h, HJHostRow *r, PetscInt first, PetscCount lineno, PetscCount at)
+{
+  const HJLineMirror *m = &h->mirrors[lineno];
+
+  for (PetscInt o = 1; o < h->st.nslots; o++)
+    r->v[o - 1] = m->slots >> o & 1 ? h->array[HJShapeOpposite(h->st.dim, h->st.shape, o)] + (at + h->mirror_shift[o]) : h->array[o] + at;
+  (*h->kernels->variable[h->shape][h->st.dim - 1])(r);
+  for (PetscInt e = 0; e < m->nexcept; e++) {
+    r->point = m->except[e] - first;
+    if (r->point < 0 || r->point >= r->n) continue;
+    r->other       = h->mirror_along - 1;
+    r->other_value = m->value[e];
+    (*h->kernels->variable_point[h->shape][h->st.dim - 1])(r);
+  }
+}
+
 /* Subiteration j (the first is 0) on the line that starts at p; zero says that x = 0 before it. Coefficients are those of the period */
 static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const PetscInt p[3], PetscBool zero, HJHostRow *r)
 {
   const HJBox     *box  = &h->st.box;
-  const PetscInt   q[2] = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])};
-  const PetscCount at   = HJBoxIndex(box, p[0], q[0], q[1]);
+  const PetscInt   q[2] = {HJPeriodWrap(h->period[1], p[1]), HJPeriodWrap(h->period[2], p[2])}, first = p[0] - box->lo[0];
+  const PetscCount lineno = (PetscCount)(q[1] - box->lo[2]) * HJBoxWidth(box, 1) + (q[0] - box->lo[1]);
+  const PetscCount at     = lineno * HJBoxWidth(box, 0) + first;
 
   r->b = HJSweepLine(s, h->st.dim, h->st.dof, s->b, s->bghost, p);
   r->w = s->w[j];
@@ -317,22 +344,29 @@ static void HJHostLine(const HJHost *h, const HJSweep *s, PetscInt j, const Pets
   }
   if (h->st.storage == HJ_DICTIONARY) {
     r->c = h->table + (PetscCount)j * h->st.nrows * (h->st.dof > 1 ? h->width : 1 + h->st.nslots);
-    HJHostDictionaryLine(h, r, p[0] - box->lo[0], (PetscCount)(q[1] - box->lo[2]) * HJBoxWidth(box, 1) + (q[0] - box->lo[1]), at, zero);
+    HJHostDictionaryLine(h, r, first, lineno, at, zero);
   } else if (h->st.dof > 1) HJHostSystemVariable(h, r, at, zero);
   else {
     r->dinv = h->st.dinv + at;
-    for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
-    (zero ? h->kernels->variable_zero : h->kernels->variable[h->shape][h->st.dim - 1])(r);
+    if (zero) (*h->kernels->variable_zero)(r);
+    else if (h->mirrors) HJHostVariableLine(h, r, first, lineno, at);
+    else {
+      for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = h->array[o] + (at + h->shift[o]);
+      (*h->kernels->variable[h->shape][h->st.dim - 1])(r);
+    }
   }
 }
 
-/* Where the first line of a plane begins in level j; NULL where the plane is outside the domain */
-static PetscScalar *HJBlockPlane(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt plane)
+/* Where the first lines of the planes before, at and after one begin in level j; NULL: outside the domain. Those of level j + 1 are three
+   planes on */
+static void HJBlockGetPlanes(const HJHost *h, const HJBlock *bl, PetscInt j, PetscInt plane, PetscScalar *planes[3])
 {
-  const HJBox *dom = &h->grid.domain;
+  const PetscInt lo = h->grid.domain.lo[h->sdim], hi = h->grid.domain.hi[h->sdim], place = (plane - bl->level[0].lo[h->sdim]) % 3;
+  PetscScalar   *level = bl->ring + j * 3 * bl->plane;
 
-  if (plane < dom->lo[h->sdim] || plane >= dom->hi[h->sdim]) return NULL;
-  return bl->ring + (PetscCount)(j * 3 + (plane - bl->level[0].lo[h->sdim]) % 3) * bl->nlines * bl->ld;
+  planes[0] = plane > lo ? level + (place ? place - 1 : 2) * bl->plane : NULL;
+  planes[1] = level + place * bl->plane;
+  planes[2] = plane < hi - 1 ? level + (place < 2 ? place + 1 : 0) * bl->plane : NULL;
 }
 
 /* The points of a line from lo to hi on, no farther than the end of the period that they lie in; p[0] is where they are in it */
@@ -357,10 +391,12 @@ static void HJBlockClose(const HJBlock *bl, PetscScalar *line, PetscInt n)
 /* Level 0 of a plane: a copy of x, so that the points beside the domain are zero */
 static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt plane)
 {
-  const HJBox *l  = &bl->level[0];
-  PetscScalar *to = HJBlockPlane(h, bl, 0, plane) + HJ_HOST_PAD;
+  const HJBox *l = &bl->level[0];
+  PetscScalar *planes[3], *to;
   PetscInt     p[3];
 
+  HJBlockGetPlanes(h, bl, 0, plane, planes);
+  to         = planes[1] + HJ_HOST_PAD;
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++, to += h->st.dof * bl->ld) {
     p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
@@ -377,21 +413,28 @@ static void HJBlockLoad(const HJHost *h, const HJSweep *s, const HJBlock *bl, Pe
 }
 
 /* Lines of the last level around line t; planes[] are its planes before, at and after */
-static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, const PetscScalar *const planes[3], PetscInt x, PetscInt t, HJHostRow *r)
+static void HJBlockSetLines(const HJHost *h, const HJBlock *bl, PetscScalar *const planes[3], PetscInt x, PetscInt t, HJHostRow *r)
 {
-  const PetscInt     skip = x - bl->level[0].lo[0] + HJ_HOST_PAD, lo = bl->level[0].lo[h->tdim];
+  const PetscInt     skip = x - bl->level[0].lo[0] + HJ_HOST_PAD, lo = bl->level[0].lo[h->tdim], apart = h->st.dof * bl->ld;
+  const PetscBool    first = (PetscBool)(t == h->grid.domain.lo[1]), last = (PetscBool)(t == h->grid.domain.hi[1] - 1);
   const PetscScalar *zero = bl->zero + skip;
+  PetscCount         here, before, after;
 
   if (h->tdim == 2) {
     for (int i = 0; i < 3; i++) r->x[3 + i] = planes[i] ? planes[i] + skip : zero;
     return;
   }
-  for (int dy = -1; dy <= 1; dy++) {
-    const PetscBool  inside = (PetscBool)(t + dy >= h->grid.domain.lo[1] && t + dy < h->grid.domain.hi[1]);
-    const PetscInt   line   = bl->whole[1] ? HJPeriodWrap(h->period[1], t + dy) : t + dy;
-    const PetscCount at     = (PetscCount)(line - lo) * h->st.dof * bl->ld + skip;
+  here   = (PetscCount)(t - lo) * apart + skip;
+  before = here + (PetscCount)(bl->whole[1] && t == lo ? h->period[1] - 1 : -1) * apart;
+  after  = here + (PetscCount)(bl->whole[1] && t == lo + h->period[1] - 1 ? 1 - h->period[1] : 1) * apart;
+  for (int i = 0; i < 3; i++) {
+    const PetscScalar **x = r->x + 3 * i, *plane = planes[i];
 
-    for (int i = 0; i < 3; i++) r->x[3 * i + dy + 1] = inside && planes[i] ? planes[i] + at : zero;
+    if (plane) {
+      x[0] = first ? zero : plane + before;
+      x[1] = plane + here;
+      x[2] = last ? zero : plane + after;
+    } else x[0] = x[1] = x[2] = zero;
   }
 }
 
@@ -416,31 +459,30 @@ static void HJHostFinish(const HJHost *h, const HJSweep *s, const PetscInt p[3],
   if (dof > 1) HJHostSystemJoin(dof, r->n, r->y, r->ynext, s->y + dof * HJBoxIndex(&s->ybox, p[0], p[1], p[2]));
 }
 
-/* Level j > 0 of a plane */
-static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt j, PetscInt plane)
+/* Level j > 0 of a plane. r: what its lines share, the lines that a shape does not have unset */
+static void HJBlockAdvance(const HJHost *h, const HJSweep *s, const HJBlock *bl, PetscInt j, PetscInt plane, HJHostRow *r)
 {
-  const HJBox       *l         = &bl->level[j];
-  const PetscBool    zero      = (PetscBool)(j == 1 && !s->x);
-  const PetscScalar *planes[3] = {HJBlockPlane(h, bl, j - 1, plane - 1), HJBlockPlane(h, bl, j - 1, plane),
-                                  HJBlockPlane(h, bl, j - 1, plane + 1)};
-  PetscScalar       *ring      = j < s->count ? HJBlockPlane(h, bl, j, plane) : NULL;
-  PetscInt           p[3];
-  HJHostRow          r = {0}; /* there are lines that a shape does not have */
+  const HJBox    *l    = &bl->level[j];
+  const PetscBool zero = (PetscBool)(j == 1 && !s->x);
+  PetscScalar    *planes[3], *ring;
+  PetscInt        p[3];
 
+  HJBlockGetPlanes(h, bl, j - 1, plane, planes);
+  ring       = j < s->count ? planes[1] + 3 * bl->plane : NULL;
   p[h->sdim] = plane;
   for (PetscInt t = l->lo[h->tdim]; t < l->hi[h->tdim]; t++) {
     PetscScalar *line = ring ? ring + (PetscCount)(t - bl->level[0].lo[h->tdim]) * h->st.dof * bl->ld + HJ_HOST_PAD : NULL;
 
     p[h->tdim] = h->tdim == 1 && s->wraps[1] ? HJPeriodWrap(h->period[1], t) : t;
     for (PetscInt i = l->lo[0], n; i < l->hi[0]; i += n) {
-      n       = HJHostSegment(h, s, i, l->hi[0], p);
-      r.n     = n;
-      r.xnext = bl->ld;
-      if (line) HJHostSetResult(&r, line + (i - bl->level[0].lo[0]), bl->ld);
-      else HJHostSetFinal(h, s, p, &r);
-      HJBlockSetLines(h, bl, planes, i, t, &r);
-      HJHostLine(h, s, j - 1, p, zero, &r);
-      if (!line) HJHostFinish(h, s, p, &r);
+      n        = HJHostSegment(h, s, i, l->hi[0], p);
+      r->n     = n;
+      r->xnext = bl->ld;
+      if (line) HJHostSetResult(r, line + (i - bl->level[0].lo[0]), bl->ld);
+      else HJHostSetFinal(h, s, p, r);
+      HJBlockSetLines(h, bl, planes, i, t, r);
+      HJHostLine(h, s, j - 1, p, zero, r);
+      if (!line) HJHostFinish(h, s, p, r);
     }
     if (line) HJBlockClose(bl, line, HJBoxWidth(l, 0));
   }
@@ -468,6 +510,7 @@ static void HJBlockLayout(const HJHost *h, HJBlock *bl)
 {
   bl->nlines = h->st.dof * HJBoxWidth(&bl->level[0], h->tdim);
   bl->ld     = (HJBoxWidth(&bl->level[0], 0) + HJ_HOST_PAD) / (8 * HJ_HOST_PAD) * (8 * HJ_HOST_PAD) + 11 * HJ_HOST_PAD;
+  bl->plane  = (PetscCount)bl->nlines * bl->ld;
 }
 
 /* All levels of the points of block */
@@ -475,12 +518,13 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
 {
   const PetscInt k = s->count, start = s->x ? 0 : 1;
   HJBlock        bl;
+  HJHostRow      row = {0};
   PetscCount     size;
 
   PetscFunctionBegin;
   HJBlockSetLevels(h, s, block, &bl);
   HJBlockLayout(h, &bl);
-  size = (PetscCount)k * 3 * bl.nlines * bl.ld + h->st.dof * bl.ld;
+  size = k * 3 * bl.plane + h->st.dof * bl.ld;
   PetscCall(HJHostReserve(&h->work, &h->work_size, size + HJ_HOST_PAD));
   bl.ring = (PetscScalar *)(((size_t)h->work + 63) / 64 * 64);
   bl.zero = bl.ring + size - h->st.dof * bl.ld;
@@ -492,7 +536,7 @@ static PetscErrorCode HJHostExactBlock(HJHost *h, const HJSweep *s, const HJBox 
       const PetscInt plane = front - j;
 
       if (plane < bl.level[j].lo[h->sdim] || plane >= bl.level[j].hi[h->sdim]) continue;
-      if (j) HJBlockAdvance(h, s, &bl, j, plane);
+      if (j) HJBlockAdvance(h, s, &bl, j, plane, &row);
       else HJBlockLoad(h, s, &bl, plane);
     }
   }

@@ -32,6 +32,7 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_BYTES), aligned(sizeo
 #define HJ_ADD_CONSTANT(o, line, shift) +c##o *HJ_AT(x##line + i + (shift))
 #define HJ_ADD_INDEXED(o, line, shift)  +c[2 + o] * x##line[i + (shift)]
 #define HJ_ADD_VARIABLE(o, line, shift) -HJ_AT(v##o + i) * HJ_AT(x##line + i + (shift))
+#define HJ_ADD_POINT(o, line, shift)    -c[o] * x##line[i + (shift)]
 #define HJ_LINES                                                                                                                           \
   const PetscScalar *x0 PETSC_UNUSED = r->x[0], *x1 PETSC_UNUSED = r->x[1], *x2 PETSC_UNUSED = r->x[2], *x3 PETSC_UNUSED = r->x[3],        \
                         *x4          = r->x[4];                                                                                            \
@@ -108,6 +109,18 @@ typedef PetscScalar HJVector __attribute__((vector_size(HJ_BYTES), aligned(sizeo
     HJ_LINES;                                                                                                                              \
     LIST(HJ_ARRAY)                                                                                                                         \
     HJ_FOR_LINE(HJ_AT(x4 + i) + w * (HJ_AT(dinv + i) * (HJ_AT(b + i) LIST(HJ_ADD_VARIABLE)) - HJ_AT(x4 + i)))                              \
+  }                                                                                                                                        \
+  static void HJVariablePoint_##NAME(const HJHostRow *r)                                                                                   \
+  {                                                                                                                                        \
+    typedef PetscScalar T;                                                                                                                 \
+    const PetscInt      i = r->point;                                                                                                      \
+    const PetscScalar   w = r->w;                                                                                                          \
+    const PetscScalar  *b = r->b, *dinv = r->dinv;                                                                                         \
+    PetscScalar         c[NNEIGHBORS];                                                                                                     \
+    HJ_LINES;                                                                                                                              \
+    for (PetscInt o = 0; o < NNEIGHBORS; o++) c[o] = r->v[o][i];                                                                           \
+    c[r->other] = r->other_value;                                                                                                          \
+    r->y[i]     = HJ_AT(x4 + i) + w * (HJ_AT(dinv + i) * (HJ_AT(b + i) LIST(HJ_ADD_POINT)) - HJ_AT(x4 + i));                               \
   }
 
 HJ_ROW_KERNELS(Star1D, 2, HJ_STAR1)
@@ -553,19 +566,20 @@ static void HJLinesAbreast(const HJHostBundle *b)
 #define HJ_NAME(isa)  HJ_NAME_(isa)
 
 const HJHostKernels HJ_NAME(HJ_ISA) = {
-  .constant      = HJ_TABLE(Constant),
-  .indexed       = HJ_TABLE(Indexed),
-  .variable      = HJ_TABLE(Variable),
-  .constant_zero = HJConstantZero,
-  .indexed_zero  = HJ_TABLE(IndexedZero),
-  .indexed_alone = HJ_TABLE(IndexedAlone),
-  .variable_zero = HJVariableZero,
-  .product       = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
-                    {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
-  .sum           = HJSum,
-  .sum_indexed   = HJSumIndexed,
-  .sum_less      = HJSumLess,
-  .sum_relaxed   = HJSumRelaxed,
+  .constant       = HJ_TABLE(Constant),
+  .indexed        = HJ_TABLE(Indexed),
+  .variable       = HJ_TABLE(Variable),
+  .constant_zero  = HJConstantZero,
+  .indexed_zero   = HJ_TABLE(IndexedZero),
+  .indexed_alone  = HJ_TABLE(IndexedAlone),
+  .variable_zero  = HJVariableZero,
+  .variable_point = HJ_TABLE(VariablePoint),
+  .product        = {{HJ_TABLE(ProductRowWITHOUT_B), HJ_TABLE(ProductIndexedWITHOUT_B), HJ_TABLE(ProductArraysWITHOUT_B)},
+                     {HJ_TABLE(ProductRowWITH_B), HJ_TABLE(ProductIndexedWITH_B), HJ_TABLE(ProductArraysWITH_B)}},
+  .sum            = HJSum,
+  .sum_indexed    = HJSumIndexed,
+  .sum_less       = HJSumLess,
+  .sum_relaxed    = HJSumRelaxed,
 #if !defined(HJ_FLOAT)
   .absolute         = HJAbsolute,
   .absolute_indexed = HJAbsoluteIndexed,

@@ -21,6 +21,8 @@ typedef struct {
   const unsigned char *index; /* dictionary, many rows */
   const PetscScalar   *v[HJ_MAX_NEIGHBORS], *dinv, *centre;
   PetscReal            w;
+  PetscInt             point, other; /* variable_point: which; neighbour whose coefficient is not in v, but other_value */
+  PetscScalar          other_value;
   PetscCount           xnext, bnext, ynext; /* several unknowns a point: from the line of a component to that of the next */
 } HJHostRow;
 
@@ -75,6 +77,7 @@ typedef struct {
   HJHostRowFn indexed_zero[2][3];
   HJHostRowFn indexed_alone[2][3]; /* the same from x, of rows that are a diagonal alone */
   HJHostRowFn variable_zero;
+  HJHostRowFn variable_point[2][3]; /* as variable, but of one point of the line, which has another coefficient */
   void (*galerkin_add)(PetscInt n, PetscScalar w, const PetscScalar a[], PetscScalar sum[]); /* sum += w a */
   void (*galerkin_line)(const HJHostGalerkinLine *);
   /* to[0], to[1], ... += a product, own times every factor-th entry, times other[0], other[1], ...; product: n numbers to work with */

@@ -13,51 +13,63 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 {
   PetscInt e = i + 1;
 
-  if (!memcmp(index + e, index + i, (size_t)(n - e))) return n; /* all: most lines, found quickly */
+  /* All, or all but one before a wall: most lines, found quickly */
+  if (!memcmp(index + e, index + i, (size_t)(n - e))) return n;
+  if (!memcmp(index + e, index + i, (size_t)(n - 1 - e))) return n - 1;
   while (e + 8 < n && !memcmp(index + e, index + e - 1, 8)) e += 8;
   while (e < n && index[e] == index[i]) e++;
   return e;
 }
 
-/* Points [lo, hi) of a line by one row */
-static void HJProductRow(const HJCoefficients *a, HJHostRowFn kernel, const HJHostRow *line, PetscInt lo, PetscInt hi, PetscInt row)
+/* n points by one row, by so many farther on than r is, which goes there; row < 0: each looks up its own */
+static void HJProductRow(const HJHostProductArgs *p, HJHostRow *r, PetscInt by, PetscInt n, PetscInt row)
 {
-  HJHostRow r;
-
-  r.n = hi - lo;
-  r.y = line->y + lo;
-  r.b = line->b ? line->b + lo : NULL;
-  r.w = line->w;
-  for (int l = 0; l < 9; l++) r.x[l] = line->x[l] ? line->x[l] + lo : NULL;
-  r.c     = row >= 0 ? a->rows + row * a->nslots : line->c;
-  r.index = line->index + lo;
-  kernel(&r);
+  r->n = n;
+  r->y += by;
+  if (r->b) r->b += by;
+  for (int i = 0; i < p->nlines; i++) r->x[p->line[i]] += by;
+  r->index += by;
+  r->c = p->a->rows + (row >= 0 ? row * p->a->nslots : 0);
+  (*p->kernel[row >= 0 ? HJ_COEFFICIENTS_ROW : HJ_COEFFICIENTS_DICTIONARY])(r);
 }
 
-/* Points whose neighbours along the line can be read; at: place of the first in the arrays */
-static void HJProductPoints(const HJCoefficients *a, const HJHostRowFn kernel[3], HJHostRow *r, PetscCount at)
+/* A dictionary's points, run by run */
+static void HJProductRuns(const HJHostProductArgs *p, HJHostRow *r)
 {
-  if (a->storage == HJ_COEFFICIENTS_ROW) {
-    r->c = a->rows;
-    kernel[HJ_COEFFICIENTS_ROW](r);
+  const unsigned char *index = r->index;
+  const PetscInt       n     = r->n;
+  PetscInt             mixed = 0, here = 0; /* first point that waits for a run to end; where r is */
+
+  for (PetscInt i = 0, end; i < n; i = end) {
+    end = HJProductRunEnd(index, i, n);
+    if (end - i < HJ_PRODUCT_MIN_RUN && end < n) continue;
+    if (end - i < HJ_PRODUCT_MIN_RUN) i = end;
+    if (mixed < i) {
+      HJProductRow(p, r, mixed - here, i - mixed, -1);
+      here = mixed;
+    }
+    if (i < end) {
+      HJProductRow(p, r, i - here, end - i, index[i]);
+      here = i;
+    }
+    mixed = end;
+  }
+}
+
+/* Points whose neighbours along the line can be read; at: place of the first in the arrays. Changes r */
+static void HJProductPoints(const HJHostProductArgs *p, HJHostRow *r, PetscCount at)
+{
+  const HJCoefficients *a = p->a;
+
+  r->c = a->rows;
+  if (a->storage == HJ_COEFFICIENTS_DICTIONARY) {
+    r->index = a->index + at;
+    HJProductRuns(p, r);
   } else if (a->storage == HJ_COEFFICIENTS_ARRAYS) {
     r->centre = a->value + at;
     for (PetscInt o = 1; o < a->nslots; o++) r->v[o - 1] = a->value + HJSlotBegin(a, o) + at;
-    kernel[HJ_COEFFICIENTS_ARRAYS](r);
-  } else {
-    PetscInt mixed = 0; /* first point that waits for a run to end */
-
-    r->c     = a->rows;
-    r->index = a->index + at;
-    for (PetscInt i = 0, end; i < r->n; i = end) {
-      end = HJProductRunEnd(r->index, i, r->n);
-      if (end - i < HJ_PRODUCT_MIN_RUN && end < r->n) continue;
-      if (end - i < HJ_PRODUCT_MIN_RUN) i = end;
-      if (mixed < i) HJProductRow(a, kernel[HJ_COEFFICIENTS_DICTIONARY], r, mixed, i, -1);
-      if (i < end) HJProductRow(a, kernel[HJ_COEFFICIENTS_ROW], r, i, end, r->index[i]);
-      mixed = end;
-    }
-  }
+    (*p->kernel[HJ_COEFFICIENTS_ARRAYS])(r);
+  } else (*p->kernel[HJ_COEFFICIENTS_ROW])(r);
 }
 
 /* Points [lo, lo + n) of a line whose row is r, their neighbours from x on */
@@ -70,7 +82,7 @@ static void HJProductPart(const HJHostProductArgs *p, HJHostRow *r, const PetscS
   r->n = n;
   r->y = y + lo;
   if (b) r->b = b + lo;
-  HJProductPoints(p->a, p->kernel, r, at + lo);
+  HJProductPoints(p, r, at + lo);
   r->y = y;
   r->b = b;
 }
@@ -118,30 +130,33 @@ void HJHostProductSet(const HJCoefficients *a, PetscInt n, PetscBool b, HJHostPr
 }
 
 /* Most lines have no ghosts but before and after them */
-void HJHostProductOwnLine(const HJProduct *p, const HJHostProductArgs *args, PetscInt j, PetscInt k)
+void HJHostProductOwnLine(const HJProduct *p, HJHostProductArgs *args, PetscInt j, PetscInt k)
 {
   const HJShell   *s      = p->shell;
   const PetscInt   n      = args->n;
   const PetscCount at     = ((PetscCount)k * s->width[1] + j) * n;
   const PetscBool  inside = (PetscBool)((s->dim < 2 || (j > 0 && j < s->width[1] - 1)) && (s->dim < 3 || (k > 0 && k < s->width[2] - 1)));
-  HJHostRow        r      = {.y = p->y + at, .b = p->b ? p->b + at : NULL, .w = p->alpha};
+  HJHostRow       *r      = &args->row;
   PetscScalar      end[2][9][3];
 
+  r->y = p->y + at;
+  r->b = p->b ? p->b + at : NULL;
+  r->w = p->alpha;
   for (int i = 0; i < args->nlines; i++) {
     const int  l = args->line[i], dy = l % 3 - 1, dz = l / 3 - 1;
     PetscCount before[2];
 
-    if (inside) r.x[l] = p->x + at + ((PetscCount)dz * s->width[1] + dy) * n;
+    if (inside) r->x[l] = p->x + at + ((PetscCount)dz * s->width[1] + dy) * n;
     else {
       const HJShellLine line = HJShellGetLine(s, j + dy, k + dz);
 
-      r.x[l] = (line.ghost ? p->ghost : p->x) + line.at;
+      r->x[l] = (line.ghost ? p->ghost : p->x) + line.at;
     }
     if (!HJHostProductNeedsEnds(args->a, l)) continue;
     for (int side = 0; side < 2; side++) before[side] = HJShellIndex(s, side ? n : -1, j + dy, k + dz);
-    HJHostProductEnds(r.x[l], n, p->ghost[before[0]], p->ghost[before[1]], end[0][l], end[1][l]);
+    HJHostProductEnds(r->x[l], n, p->ghost[before[0]], p->ghost[before[1]], end[0][l], end[1][l]);
   }
-  HJHostProductLine(args, &r, end, at);
+  HJHostProductLine(args, r, end, at);
 }
 
 PetscErrorCode HJHostProduct(const HJProduct *p)

@@ -11,10 +11,11 @@ typedef struct {
   int                   nlines, line[9];    /* the lines around a line that the shape needs, as numbers of HJHostRow */
   PetscBool             few;                /* a dictionary, and lines have no b: */
   unsigned char         alone[HJ_MAX_ROWS]; /* of each row, it is a diagonal alone */
+  HJHostRow             row;                /* of a line: those around it that the shape does not have stay unset */
 } HJHostProductArgs;
 
 /* y = b + alpha A x, of all points, on the line (j, k) */
-PETSC_INTERN void HJHostProductOwnLine(const HJProduct *, const HJHostProductArgs *, PetscInt j, PetscInt k);
+PETSC_INTERN void HJHostProductOwnLine(const HJProduct *, HJHostProductArgs *, PetscInt j, PetscInt k);
 /* b: whether lines have a b */
 PETSC_INTERN void HJHostProductSet(const HJCoefficients *, PetscInt n, PetscBool b, HJHostProductArgs *);
 /*

@@ -44,23 +44,26 @@ static const PetscScalar *HJRestrictGetLine(const HJHostRestriction *h, const Pe
 }
 
 /* The residual on a fine line, and the points beside it */
-static void HJRestrictResidualLine(const HJHostRestriction *h, PetscInt j, PetscInt k)
+static void HJRestrictResidualLine(HJHostRestriction *h, PetscInt j, PetscInt k)
 {
   const HJRestriction *p    = h->p;
   const PetscInt       n    = h->n[0];
   const PetscBool      wrap = p->transfer->fine.periodic[0];
-  HJHostRow            r    = {.y = h->r + 1, .b = HJRestrictGetLine(h, p->b, p->cut.b, j, k), .w = -1.0};
+  HJHostRow           *r    = &h->product.row;
   PetscScalar          end[2][9][3];
 
+  r->y = h->r + 1;
+  r->b = HJRestrictGetLine(h, p->b, p->cut.b, j, k);
+  r->w = -1.0;
   for (int l = 0; l < 9; l++) {
     const int          dy = l % 3 - 1, dz = l / 3 - 1;
     const PetscScalar *x;
 
     if (!HJHostProductNeedsLine(p->a, dy, dz)) continue;
-    r.x[l] = x = HJRestrictGetLine(h, p->x, p->cut.x, j + dy, k + dz);
+    r->x[l] = x = HJRestrictGetLine(h, p->x, p->cut.x, j + dy, k + dz);
     HJHostProductEnds(x, n, wrap ? x[n - 1] : 0.0, wrap ? x[0] : 0.0, end[0][l], end[1][l]);
   }
-  HJHostProductLine(&h->product, &r, end, ((PetscCount)k * h->n[1] + j) * n); /* one row for all where k or j is another rank's */
+  HJHostProductLine(&h->product, r, end, ((PetscCount)k * h->n[1] + j) * n); /* one row for all where k or j is another rank's */
   h->r[0]     = wrap ? h->r[n] : 0.0;
   h->r[n + 1] = 0.0; /* beyond the last coarse point, or not read */
 }

@@ -13,6 +13,15 @@ typedef struct {
   int      row;
 } HJLineRun;
 
+/* A line of arrays: a bit for each slot, to an earlier point, whose coefficients are read where those of the opposite slot lie. Of the slot
+   along the line a few points may have others, with which they are done again */
+#define HJ_MIRROR_EXCEPT 2
+typedef struct {
+  unsigned int slots;
+  PetscInt     nexcept, except[HJ_MIRROR_EXCEPT];
+  PetscScalar  value[HJ_MIRROR_EXCEPT];
+} HJLineMirror;
+
 /* The entries of one component's row: those of D^-1 from inverse on, then those of neighbours from first on */
 typedef struct {
   PetscInt   inverse, ninverse, first, n;
@@ -32,7 +41,10 @@ typedef struct {
   unsigned char        alone[HJ_MAX_ROWS];  /* of each row: it is a diagonal alone */
   const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
   PetscCount           shift[HJ_MAX_SLOTS];
-  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][1 + nslots] */
+  HJLineMirror        *mirrors;                    /* of each line, see hjhostmirror.c; NULL: there are none */
+  PetscCount           mirror_shift[HJ_MAX_SLOTS]; /* from a point to the one that a slot leads to */
+  PetscInt             mirror_along;               /* the slot along the line */
+  PetscScalar         *work, *table;               /* levels in flight; weighted rows [count][nrows][1 + nslots] */
   PetscCount           work_size, table_size;
   /* several unknowns a point */
   PetscInt            width; /* numbers of the table for each subiteration and each row */
@@ -56,6 +68,7 @@ static inline PetscErrorCode HJHostReserve(PetscScalar **p, PetscCount *size, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PETSC_INTERN PetscErrorCode HJHostFindMirrors(HJHost *);
 PETSC_INTERN PetscErrorCode HJHostSystemSet(HJHost *);
 PETSC_INTERN PetscErrorCode HJHostSystemReset(HJHost *);
 PETSC_INTERN PetscErrorCode HJHostSystemFillTable(HJHost *, const HJSweep *);

@@ -19,6 +19,7 @@
   #define HJHostInterpolateVariable          HJHostInterpolateVariableSingle
   #define HJHostInterpolateTransposeVariable HJHostInterpolateTransposeVariableSingle
   #define HJHostSystemProduct                HJHostSystemProductSingle
+  #define HJHostFindMirrors                  HJHostFindMirrorsSingle
   #define HJHostSystemSet                    HJHostSystemSetSingle
   #define HJHostSystemReset                  HJHostSystemResetSingle
   #define HJHostSystemFillTable              HJHostSystemFillTableSingle
