@@ -77,7 +77,7 @@ PetscErrorCode HJMGMakeExactTransfer(const PC_HJMG *mg, HJMGLevel *level, DM coa
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;
-  if (mg->transfer != PC_HJMG_TRANSFER_BILINEAR && !mg->stars && HJMGHasOneDirection(level)) {
+  if (mg->transfer != PC_HJMG_TRANSFER_BILINEAR && HJMGIsOfFinest(mg, level) && !mg->level[0].lifted && HJMGHasOneDirection(level)) {
     PetscCall(HJMGFindSkew(mg, level));
     if (level->skew > HJ_MG_SKEW) {
       PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_INTERPOLATION, &set));
