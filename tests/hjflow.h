@@ -15,7 +15,8 @@ typedef enum {
   FLOW_ALONG,     /* velocity (1, 0, 0) */
   FLOW_ROTATING,  /* about the axis (1, 1, 1) through the middle */
   FLOW_VISCOSITY, /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
-  FLOW_CELLS      /* 8 by 8 cells that turn against one another */
+  FLOW_CELLS,     /* 8 by 8 cells that turn against one another */
+  FLOW_STRIPES    /* along x, by central differences, three points of 1 and three of 1e6; a coupling upstream is strength more than 1 */
 } FlowKind;
 
 typedef struct {
@@ -81,6 +82,10 @@ static inline PetscReal FlowCoupling(const Flow *f, const PetscInt at[3], PetscI
     if (!f->symmetric) a *= 1.0 + side * f->strength * FlowRandom(at, off, 1);
   } else if (f->kind == FLOW_VISCOSITY) {
     a = f->strength * PetscPowReal(1e-2 / f->strength, (at[0] + 0.5 * off[0]) / f->n[0]) + FlowInto(f, at, d, side);
+  } else if (f->kind == FLOW_STRIPES) {
+    const PetscReal here = at[0] / 3 % 2 ? HJTestDigits(1e6) : 1.0, there = (at[0] + off[0] + 6) / 3 % 2 ? HJTestDigits(1e6) : 1.0;
+
+    a = 2.0 * here * there / (here + there) * (d == 0 ? 1.0 - side * f->strength : 1.0);
   } else a = f->strength + FlowInto(f, at, d, side);
   return a;
 }
@@ -125,7 +130,8 @@ static inline PETSC_UNUSED const char *FlowName(const Flow *f)
                                       "flow along an axis",
                                       "rotating flow",
                                       "growing viscosity",
-                                      "cells"};
+                                      "cells",
+                                      "stripes"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

@@ -116,6 +116,69 @@ static PetscErrorCode TestWeakAndZero(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define PARTS_N 929
+
+/* Whether a point of a chain is not coupled to the next one */
+static PetscBool EndsPart(PetscInt i)
+{
+  return (PetscBool)(i % 17 == 3 || i % 29 == 5 || i % 41 == 7);
+}
+
+/* A row of a chain in such parts, its entries of that size */
+static PetscInt PartsRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
+{
+  const PetscReal size = *(const PetscReal *)ctx;
+  PetscInt        n    = 1;
+
+  col[0] = (MatStencil){.i = at[0]};
+  v[0]   = 0.0;
+  for (PetscInt side = -1; side < 2; side += 2) {
+    const PetscInt to = at[0] + side;
+
+    if (to < 0 || to >= PARTS_N || EndsPart(PetscMin(to, at[0]))) continue;
+    v[0] += size;
+    col[n] = (MatStencil){.i = to};
+    v[n++] = -size;
+  }
+  return n;
+}
+
+/* Parts end as points of coarse grids whose diagonals cancel to 0, exactly so where entries are a power of two: what sweeps have in their place is of the size of the matrix, or the
+   rounding of a right-hand side becomes all that a left preconditioned residual is */
+static PetscErrorCode TestParts(PetscReal size)
+{
+  const Problem      p = {1, {PARTS_N, 1, 1}, NEUMANN, CONSTANT, PETSC_FALSE};
+  DM                 da;
+  Mat                A;
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscReal          relative = 1.0;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemDM(&p, &da));
+  PetscCall(DMSetMatType(da, MATHJSTENCIL));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(FillRows(da, PartsRow, &size, 0, INSERT_VALUES, A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(ProblemVector(da, 1, x));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(ProblemKSP(da, A, KSPGMRES, PCHJMG, &ksp, &pc));
+  PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 50));
+  PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &relative));
+  PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 12 && relative < HJTestDigits(1e-6)),
+                     "parts of a chain, entries of %g: %s, %d iterations, residual %.1e", (double)size, KSPConvergedReasons[reason],
+                     (int)its, (double)relative));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   int code;
@@ -129,6 +192,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestZeroInChain());
   PetscCall(TestWeakAndZero());
+  for (int exponent = -1; exponent <= 1; exponent++) PetscCall(TestParts((PetscReal)ldexp(1.0, HJ_BY_PRECISION(330, 50) * exponent)));
   code = HJTestDone();
   PetscCall(PetscFinalize());
   return code;

@@ -72,7 +72,7 @@ static PetscErrorCode HJMGHasConstants(HJMGLevel *level, PetscReal share, Vec b,
    pseudoinverse, that residuals would be lost in what the inverse makes of a singular vector. Overwrites r */
 static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, PetscReal norm, PetscBool *is)
 {
-  const PetscBool floored  = (PetscBool)(level->skew > HJ_MG_SKEW && HJMGPoints(level) <= HJ_MG_SVD_MOST);
+  const PetscBool floored  = (PetscBool)(level->skew > HJ_MG_SKEW && HJMGPoints(level) <= HJ_MG_SVD_MOST && !HJMGIsOfFinest(mg, level));
   const PetscReal rounding = floored ? HJ_MG_SVD_LEAST * HJ_MG_INVERSE_LARGE : HJMGRounding(mg);
   PetscReal       size;
 

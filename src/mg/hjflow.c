@@ -44,7 +44,8 @@ static PetscBool HJMGFlowIsDominated(const PC_HJMG *mg, const HJMGLevel *level)
 static PetscReal HJMGFlowOmega(const PC_HJMG *mg, const HJMGLevel *level, PetscReal emax)
 {
   const PetscInt  dim   = level->op->grid.dim;
-  const PetscReal usual = 4.0 * dim / ((2 * dim + 1) * emax), omega = HJMGFlowOmegaOfSkew(mg, level, emax, usual);
+  const PetscReal usual = dim > 1 ? 4.0 * dim / ((2 * dim + 1) * emax) : 1.0 / emax; /* which spreads an error along a stream most evenly */
+  const PetscReal omega = HJMGFlowOmegaOfSkew(mg, level, emax, usual);
 
   return omega > 0.0 || !HJMGFlowIsDominated(mg, level) ? omega : PetscMin(usual, 1.0);
 }

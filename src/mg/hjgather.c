@@ -321,6 +321,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   PetscCall(PetscMemcpy(to, from, offsetof(PC_HJMG, changed)));
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
   to->base            = from->base + from->nlevels - 1;
+  to->inexact         = (PetscBool)!HJMGIsOfFinest(from, &from->level[from->nlevels - 1]);
   to->finest          = from->finest;
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;

@@ -290,7 +290,7 @@ static PetscErrorCode HJMGIsBilinear(PC_HJMG *mg, HJMGLevel *level, PetscBool *i
 static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse, const HJTransfer *transfer)
 {
   HJSetInterpolation set;
-  PetscBool          symmetric, as_symmetric, bilinear;
+  PetscBool          symmetric, as_symmetric, bilinear, exact;
   PetscReal          limit = HJ_MG_JUMP;
   HJJump             jump;
 
@@ -304,6 +304,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->jump         = -1.0;
   level->rough        = 0.0;
   if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
+  PetscCall(HJMGMakeExactTransfer(mg, level, coarse, &exact));
+  if (exact) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGIsBilinear(mg, level, &bilinear));
   if (bilinear) {
     PetscCall((*set)(level->P, NULL, PETSC_TRUE, limit, &jump));
@@ -334,6 +336,7 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   PetscCall(HJMGLinesDestroy(&level->lines));
   PetscCall(MatDestroy(&level->A));
   PetscCall(MatDestroy(&level->P));
+  PetscCall(MatDestroy(&level->R));
   PetscCall(VecDestroy(&level->x));
   PetscCall(VecDestroy(&level->b));
   PetscCall(VecDestroy(&level->r));
@@ -466,6 +469,7 @@ PetscErrorCode HJMGMakeLevel(PC pc, PetscBool *made)
   }
   if (mg->stopped) {
     PetscCall(MatDestroy(&fine->P));
+    PetscCall(MatDestroy(&fine->R));
     PetscCall(HJMGDestroyLevel(coarse));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -12,6 +12,14 @@ PetscReal HJMGPoints(const HJMGLevel *level)
   return (PetscReal)N[0] * N[1] * N[2];
 }
 
+PetscBool HJMGIsOfFinest(const PC_HJMG *mg, const HJMGLevel *level)
+{
+  PetscBool is = (PetscBool)!mg->inexact;
+
+  for (const HJMGLevel *above = mg->level; above < level; above++) is = (PetscBool)(is && above->R);
+  return is;
+}
+
 /* P^T A P is symmetric where A is said to be, or was found to be when it was read */
 PetscErrorCode HJMGPassSymmetry(const HJMGLevel *fine, Mat to)
 {

@@ -6,7 +6,7 @@
    Options, views: hjmg.c, hjmgsetters.c, hjmgview.c, hjlevellog.c. Set-up: hjmgsetup.c (what is made anew), hjgrids.c, hjdm.c, hjlevel.c,
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
-   Matrices that want care: hjskew.c, hjflow.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
+   Matrices that want care: hjskew.c, hjflow.c, hjexact.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
    hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars), hjslant.c (directions between x and y).
    Several unknowns a point: hjmgsystem.c, hjcomponents.c (that are not coupled).
 */
@@ -86,6 +86,7 @@ typedef struct {
   DM          da; /* has the points and the ranks of the matrix. It is the PC's own, but on the finest level the user's where that serves */
   Mat         A;
   Mat         P;           /* interpolation from the next coarser grid; NULL on the coarsest */
+  Mat         R;           /* its transpose restricts where that of P does not, see hjexact.c; else NULL */
   HJOperator *op;          /* smooths with A */
   HJCoarsening coarsening; /* how the next coarser grid is made; on the coarsest how it would be */
   HJBound      bound;      /* of the eigenvalues of D^-1 A */
@@ -265,6 +266,7 @@ typedef struct _n_HJMG {
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
   PetscBool  converted_above; /* of which the finest matrix is a copy, */
   PetscInt   base;            /* and which has so many levels above */
+  PetscBool  inexact;         /* its finest grid is not HJMGIsOfFinest() */
   /* Cycles */
   HJMGSteps    steps[HJ_MG_NKINDS];
   PetscScalar *inverse;              /* of the coarsest grid's matrix, in the backend's memory; NULL: sweeps solve it */
@@ -307,6 +309,9 @@ PETSC_INTERN void HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
 /* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
 PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
+/* hjexact.c. Collective. Gives the finer of two grids of one direction, whose matrix is unsymmetric, an exact interpolation, which is
+   there with other coefficients, and level->R; else *made is false */
+PETSC_INTERN PetscErrorCode HJMGMakeExactTransfer(const PC_HJMG *, HJMGLevel *, DM coarse, PetscBool *made);
 /* How often a cycle comes to a level */
 PETSC_INTERN PetscInt HJMGFlowVisits(const PC_HJMG *, PetscInt l);
 /* hjskew.c. Collective. level->skew of the values that the matrix has now */
@@ -402,7 +407,10 @@ PETSC_INTERN PetscErrorCode HJMGKnownPointsAreSame(Vec, Vec, PetscBool *same);
 PETSC_INTERN PetscErrorCode HJMGSetUpDM(DM like, VecType, DM);
 /* Whether the operators of coarse grids are to be stars. Collective */
 PETSC_INTERN PetscErrorCode HJMGWantsStars(PC_HJMG *, PetscBool *);
-/* hjlevel.c. The points of a level, on all ranks */
+/* hjlevel.c. Whether a level's matrix is the finest one, or what exact elimination leaves of it: its inverse makes no more of a vector than
+   that of the finest one does */
+PETSC_INTERN PetscBool HJMGIsOfFinest(const PC_HJMG *, const HJMGLevel *);
+/* The points of a level, on all ranks */
 PETSC_INTERN PetscReal HJMGPoints(const HJMGLevel *);
 /* Says of the other matrix what is known of the symmetry of a level's matrix */
 PETSC_INTERN PetscErrorCode HJMGPassSymmetry(const HJMGLevel *, Mat to);

@@ -245,14 +245,15 @@ static PetscErrorCode HJMGSetUpNullSpace(PC pc)
 static PetscErrorCode HJMGSetUpRestriction(HJMGLevel *level)
 {
   const HJExchange  exchange = {level->op->halo_ops, level->op->exchange_timeout};
+  const Mat         P        = level->R ? level->R : level->P;
   const HJTransfer *t;
   PetscBool         is = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, level->P, level->op->ops, &is));
+  if (level->restriction) PetscCall(HJRestrictIsOf(level->restriction, level->A, P, level->op->ops, &is));
   if (is) PetscCall(HJRestrictRefresh(level->restriction));
   else PetscCall(HJRestrictDestroy(&level->restriction));
-  if (!is) PetscCall(HJRestrictCreate(level->A, level->P, level->op->ops, exchange, &level->restriction));
+  if (!is) PetscCall(HJRestrictCreate(level->A, P, level->op->ops, exchange, &level->restriction));
   t = level->restriction->transfer; /* not NULL on all ranks, or on none */
   if (t) PetscCall(HJOperatorSetUpCoarser(level->op, level[1].da, t));
   PetscFunctionReturn(PETSC_SUCCESS);

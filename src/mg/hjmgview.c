@@ -85,8 +85,9 @@ static PetscErrorCode HJMGViewTransfer(const PC_HJMG *mg, PetscInt l, PetscViewe
   if (level->jump >= 0.0)
     PetscCall(PetscSNPrintf(jump, sizeof(jump), "; jump of coefficients %.2g of 1, large at %.2g of the points", (double)level->jump,
                             (double)level->rough));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s\n", mg->base + l,
-                                   level->follows_rows ? "coefficients from the matrix" : "bilinear", jump));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "interpolation to level %" PetscInt_FMT ": %s%s%s\n", mg->base + l,
+                                   level->follows_rows ? "coefficients from the matrix" : "bilinear", jump,
+                                   level->R ? "; restriction from its columns" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

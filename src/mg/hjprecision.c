@@ -87,8 +87,10 @@ static const char *HJMGSingleLacks(const PC_HJMG *mg)
   if (!mg->level[0].op->ops->in_single) return "the backend has no kernels for single yet";
   if (mg->on_fewer_ranks) return "the level comes from more ranks";
   if (mg->nlevels < 2) return "there is one level";
-  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - 1; level++)
+  for (const HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - 1; level++) {
     if (level->lines) return "a level is smoothed by lines";
+    if (level->R) return "restriction is not the transpose of interpolation";
+  }
   return NULL;
 }
 

@@ -142,8 +142,9 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
   HJMGLevel            *level     = &mg->level[mg->nlevels - 1];
   const HJBackendOps   *ops       = level->op->ops;
   const PetscCount      size      = (PetscCount)n * n;
-  const PetscReal       drops[]   = {HJMGRounding(mg), HJ_MG_VOID};
   const PetscBool       symmetric = (PetscBool)(level->skew <= HJ_MG_SKEW);
+  const PetscBool       floored   = (PetscBool)(!symmetric && !HJMGIsOfFinest(mg, level));
+  const PetscReal       drops[]   = {symmetric || floored ? HJMGRounding(mg) : HJ_MG_VOID, HJ_MG_VOID};
   const HJCoefficients *c;
   PetscScalar          *a, *inverse, shift;
   PetscInt              rank = 0;
@@ -156,9 +157,9 @@ PetscErrorCode HJMGMakePseudoinverse(PC pc, PetscInt n, PetscBool *good)
   PetscCall(HJBackendHost.multigrid->fill_dense(&level->op->grid, c, PETSC_FALSE, a, &shift));
   for (int i = 0; i < (symmetric ? 2 : 1) && !same_sign; i++) {
     PetscCall(PetscArraycpy(inverse, a, size));
-    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], symmetric ? 0.0 : HJ_MG_SVD_FLOOR, &rank, &made));
+    PetscCall(HJMGPseudoinvertScaled(n, inverse, drops[i], floored ? HJ_MG_SVD_FLOOR : 0.0, &rank, &made));
     if (!made) break;
-    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, symmetric ? HJ_MG_INVERSE_DEFECT : HJ_MG_SVD_DEFECT, good, &same_sign));
+    PetscCall(HJMGCheckPseudoinverse(n, a, inverse, floored ? HJ_MG_SVD_DEFECT : HJ_MG_INVERSE_DEFECT, good, &same_sign));
   }
   if (*good) {
     PetscCall(ops->copy(NULL, mg->inverse, inverse, size));

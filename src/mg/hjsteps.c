@@ -398,7 +398,7 @@ static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, const HJB
   PetscFunctionBegin;
   if (s->transposed) PetscCall(MatResidual(level->At, b, x, y));
   if (s->transposed || !x) {
-    PetscCall(MatMultTranspose(level->P, y, r));
+    PetscCall(MatMultTranspose(level->R && !s->transposed ? level->R : level->P, y, r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   restriction = level->restriction;
@@ -417,16 +417,17 @@ static PetscErrorCode HJMGStepRestrict(PC_HJMG *mg, const HJMGStep *s, const HJB
 static PetscErrorCode HJMGStepCorrect(PC_HJMG *mg, const HJMGStep *s, const HJBox *lies, Vec c, Vec x)
 {
   const HJMGLevel *level = &mg->level[s->l];
+  const Mat        P     = level->R && s->transposed ? level->R : level->P;
   HJGetTransfers   get;
   HJTransfers     *transfers = NULL;
 
   PetscFunctionBegin;
   if (lies) {
-    PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_GET_TRANSFERS, &get));
-    PetscCall((*get)(level->P, (PetscBool)PetscMemTypeDevice(s->op->ops->mtype), &transfers));
+    PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFERS, &get));
+    PetscCall((*get)(P, (PetscBool)PetscMemTypeDevice(s->op->ops->mtype), &transfers));
     PetscCall(HJTransfersAdd(transfers, lies, c, x));
-  } else if (s->zero) PetscCall(MatMult(level->P, c, x));
-  else PetscCall(MatMultAdd(level->P, c, x, x));
+  } else if (s->zero) PetscCall(MatMult(P, c, x));
+  else PetscCall(MatMultAdd(P, c, x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -115,7 +115,10 @@ PetscErrorCode HJMGLiftVoids(const HJMGLevel *fine, HJMGLevel *coarse, const HJC
   PetscScalar       *d;
 
   PetscFunctionBegin;
-  *lifted = (PetscBool)(!c || (c->least > 0.0 && c->least <= HJ_MG_VOID * fine->coarsening.coupled && HJMGPoints(coarse) > 1.0));
+  *lifted = (PetscBool)!c;
+  if (c && c->least > 0.0 && c->least <= HJ_MG_VOID * fine->coarsening.coupled) *lifted = PETSC_TRUE;
+  if (c && coarse->op->stencil->zero_diagonals) *lifted = PETSC_TRUE; /* what is 0 counts as 1, which is large where numbers are */
+  if (c && HJMGPoints(coarse) <= 1.0) *lifted = PETSC_FALSE;
   if (!*lifted) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(coarse->A, NULL, &diagonal[0]));
   PetscCall(MatCreateVecs(fine->A, NULL, &diagonal[1]));

@@ -65,6 +65,10 @@ typedef PetscErrorCode (*HJGetTransfers)(Mat, PetscBool device, HJTransfers **);
 /* Collective. Of several unknowns a point: unknowns of the fine grid where a Vec is 0 have no part in the interpolation, but for those by
    way of which alone a coarse one has any; NULL: all have */
 PETSC_INTERN PetscErrorCode HJMatTransferLeave(Mat, Vec);
+/* Collective. For grids of one direction: P^T restricts as the columns of A want it, minus the entry of a coarse point's row for the point
+   beside it over the diagonal there. Where the interpolation is exact, P^T A P is what elimination of the points between leaves, and
+   residuals that are restricted so are its right-hand side */
+PETSC_INTERN PetscErrorCode HJMatTransferSetColumns(Mat P, Mat A);
 /* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
 PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
