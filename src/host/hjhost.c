@@ -315,8 +315,7 @@ static void HJHostVariableLine(const HJHost *h, HJHostRow *r, PetscInt first, Pe
 {
   const HJLineMirror *m = &h->mirrors[lineno];
 
-  for (PetscInt o = 1; o < h->st.nslots; o++)
-    r->v[o - 1] = m->slots >> o & 1 ? h->array[HJShapeOpposite(h->st.dim, h->st.shape, o)] + (at + h->mirror_shift[o]) : h->array[o] + at;
+  for (PetscInt o = 1; o < h->st.nslots; o++) r->v[o - 1] = m->slots >> o & 1 ? h->mirror[o] + (at + h->mirror_shift[o]) : h->array[o] + at;
   (*h->kernels->variable[h->shape][h->st.dim - 1])(r);
   for (PetscInt e = 0; e < m->nexcept; e++) {
     r->point = m->except[e] - first;

@@ -36,12 +36,11 @@ static void HJMirrorLine(const HJHost *h, PetscCount at, PetscInt n, HJLineMirro
 {
   *m = (HJLineMirror){.slots = 0};
   for (PetscInt o = 1; o < h->st.nslots; o++) {
-    const PetscCount   there = at + h->mirror_shift[o];
-    const PetscInt     most  = o == h->mirror_along && n >= HJ_MIRROR_LEAST ? HJ_MIRROR_EXCEPT : 0;
-    const PetscScalar *other = h->array[HJShapeOpposite(h->st.dim, h->st.shape, o)];
+    const PetscCount there = at + h->mirror_shift[o];
+    const PetscInt   most  = o == h->mirror_along && n >= HJ_MIRROR_LEAST ? HJ_MIRROR_EXCEPT : 0;
 
     if (HJShapeIsUpper(h->st.dim, h->st.shape, o) || there < 0) continue;
-    if (HJMirrorSlot(n, h->array[o] + at, other + there, most, m)) m->slots |= 1u << o;
+    if (HJMirrorSlot(n, h->array[o] + at, h->mirror[o] + there, most, m)) m->slots |= 1u << o;
   }
 }
 
@@ -58,6 +57,7 @@ PetscErrorCode HJHostFindMirrors(HJHost *h)
 
     HJShapeOffset(h->st.dim, h->st.shape, o, off);
     h->mirror_shift[o] = ((PetscCount)off[2] * HJBoxWidth(box, 1) + off[1]) * n + off[0];
+    h->mirror[o]       = h->array[HJShapeOpposite(h->st.dim, h->st.shape, o)];
     if (h->mirror_shift[o] == -1) h->mirror_along = o;
   }
   if (!h->mirrors) PetscCall(PetscMalloc1(lines, &h->mirrors));

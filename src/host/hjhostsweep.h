@@ -41,10 +41,11 @@ typedef struct {
   unsigned char        alone[HJ_MAX_ROWS];  /* of each row: it is a diagonal alone */
   const PetscScalar   *array[HJ_MAX_SLOTS]; /* variable: coefficients of each slot, and how far from the point they lie */
   PetscCount           shift[HJ_MAX_SLOTS];
-  HJLineMirror        *mirrors;                    /* of each line, see hjhostmirror.c; NULL: there are none */
-  PetscCount           mirror_shift[HJ_MAX_SLOTS]; /* from a point to the one that a slot leads to */
-  PetscInt             mirror_along;               /* the slot along the line */
-  PetscScalar         *work, *table;               /* levels in flight; weighted rows [count][nrows][1 + nslots] */
+  HJLineMirror        *mirrors;              /* of each line, see hjhostmirror.c; NULL: there are none */
+  const PetscScalar   *mirror[HJ_MAX_SLOTS]; /* where mirrored coefficients of each slot lie, and how far from the point */
+  PetscCount           mirror_shift[HJ_MAX_SLOTS];
+  PetscInt             mirror_along; /* the slot along the line */
+  PetscScalar         *work, *table; /* levels in flight; weighted rows [count][nrows][1 + nslots] */
   PetscCount           work_size, table_size;
   /* several unknowns a point */
   PetscInt            width; /* numbers of the table for each subiteration and each row */
