@@ -16,7 +16,7 @@ typedef enum {
   FLOW_ROTATING,  /* about the axis (1, 1, 1) through the middle */
   FLOW_VISCOSITY, /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
   FLOW_CELLS,     /* 8 by 8 cells that turn against one another */
-  FLOW_STRIPES    /* along x, by central differences, three points of 1 and three of 1e6; a coupling upstream is strength more than 1 */
+  FLOW_CHECKERS   /* central differences, cells of three points a side of 1 and 1e6 by turns; couplings upstream are strength more than 1 */
 } FlowKind;
 
 typedef struct {
@@ -82,10 +82,15 @@ static inline PetscReal FlowCoupling(const Flow *f, const PetscInt at[3], PetscI
     if (!f->symmetric) a *= 1.0 + side * f->strength * FlowRandom(at, off, 1);
   } else if (f->kind == FLOW_VISCOSITY) {
     a = f->strength * PetscPowReal(1e-2 / f->strength, (at[0] + 0.5 * off[0]) / f->n[0]) + FlowInto(f, at, d, side);
-  } else if (f->kind == FLOW_STRIPES) {
-    const PetscReal here = at[0] / 3 % 2 ? HJTestDigits(1e6) : 1.0, there = (at[0] + off[0] + 6) / 3 % 2 ? HJTestDigits(1e6) : 1.0;
+  } else if (f->kind == FLOW_CHECKERS) {
+    PetscInt here = 0, there = 0;
 
-    a = 2.0 * here * there / (here + there) * (d == 0 ? 1.0 - side * f->strength : 1.0);
+    for (PetscInt e = 0; e < f->dim; e++) {
+      here += at[e] / 3;
+      there += (at[e] + off[e] + 6) / 3;
+    }
+    a = here % 2 == there % 2 ? (here % 2 ? HJTestDigits(1e6) : 1.0) : 2.0 / (1.0 + HJTestDigits(1e-6));
+    a *= 1.0 - side * f->strength;
   } else a = f->strength + FlowInto(f, at, d, side);
   return a;
 }
@@ -131,7 +136,7 @@ static inline PETSC_UNUSED const char *FlowName(const Flow *f)
                                       "rotating flow",
                                       "growing viscosity",
                                       "cells",
-                                      "stripes"};
+                                      "checkers"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

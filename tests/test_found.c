@@ -143,8 +143,8 @@ static PetscInt PartsRow(const void *ctx, const PetscInt at[3], PetscInt salt, M
   return n;
 }
 
-/* Parts end as points of coarse grids whose diagonals cancel to 0, exactly so where entries are a power of two: what sweeps have in their place is of the size of the matrix, or the
-   rounding of a right-hand side becomes all that a left preconditioned residual is */
+/* Parts end as points of coarse grids whose diagonals cancel to 0, exactly so where entries are a power of two: what sweeps have in their
+   place is of the size of the matrix, or the rounding of a right-hand side becomes all that a left preconditioned residual is */
 static PetscErrorCode TestParts(PetscReal size)
 {
   const Problem      p = {1, {PARTS_N, 1, 1}, NEUMANN, CONSTANT, PETSC_FALSE};

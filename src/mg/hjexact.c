@@ -73,7 +73,7 @@ static PetscErrorCode HJMGMakeColumns(HJMGLevel *level, DM coarse)
 PetscErrorCode HJMGMakeExactTransfer(const PC_HJMG *mg, HJMGLevel *level, DM coarse, PetscBool *made)
 {
   HJSetInterpolation set;
-  HJJump             jump;
+  HJJump             jump = {0};
 
   PetscFunctionBegin;
   *made = PETSC_FALSE;

@@ -6,8 +6,9 @@
    Options, views: hjmg.c, hjmgsetters.c, hjmgview.c, hjlevellog.c. Set-up: hjmgsetup.c (what is made anew), hjgrids.c, hjdm.c, hjlevel.c,
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
-   Matrices that want care: hjskew.c, hjflow.c, hjexact.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak diagonals),
-   hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars), hjslant.c (directions between x and y).
+   Matrices that want care: hjskew.c, hjflow.c, hjapart.c, hjexact.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak
+   diagonals), hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars), hjslant.c (directions between
+   x and y).
    Several unknowns a point: hjmgsystem.c, hjcomponents.c (that are not coupled).
 */
 #pragma once
@@ -266,7 +267,8 @@ typedef struct _n_HJMG {
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
   PetscBool  converted_above; /* of which the finest matrix is a copy, */
   PetscInt   base;            /* and which has so many levels above */
-  PetscBool  inexact;         /* its finest grid is not HJMGIsOfFinest() */
+  PetscBool  flows_apart; /* inside parts that are strong beside what couples them: levels that flow are smoothed before corrections too */
+  PetscBool  inexact;     /* its finest grid is not HJMGIsOfFinest() */
   /* Cycles */
   HJMGSteps    steps[HJ_MG_NKINDS];
   PetscScalar *inverse;              /* of the coarsest grid's matrix, in the backend's memory; NULL: sweeps solve it */
@@ -309,6 +311,8 @@ PETSC_INTERN void HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
 /* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
 PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
+/* hjapart.c. Collective. mg->flows_apart of the values that the matrix has now, for which the steps of cycles are made anew */
+PETSC_INTERN PetscErrorCode HJMGFlowFindApart(PC);
 /* hjexact.c. Collective. Gives the finer of two grids of one direction, whose matrix is unsymmetric, an exact interpolation, which is
    there with other coefficients, and level->R; else *made is false */
 PETSC_INTERN PetscErrorCode HJMGMakeExactTransfer(const PC_HJMG *, HJMGLevel *, DM coarse, PetscBool *made);

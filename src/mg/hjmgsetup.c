@@ -392,6 +392,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
+  PetscCall(HJMGFlowFindApart(pc));
   PetscCall(HJMGStepsPlaced(mg, &placed));
   PetscCall(HJMGInsidePlace(pc, placed));
   PetscCall(HJMGSee(mg));

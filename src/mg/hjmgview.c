@@ -29,10 +29,11 @@ static PetscErrorCode HJMGViewLevel(const PC_HJMG *mg, PetscInt l, PetscViewer v
                                    (double)level->bound.emax, level->bound.source, level->op->ops->kernels(level->op->backend, NULL)));
   if (level->flows && level->w.k)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  convection: equal weights, after corrections alone, and %" PetscInt_FMT
+                                     "  convection: equal weights, %safter corrections%s, and %" PetscInt_FMT
                                      " visit%s a cycle; skew part of "
                                      "D^-1 A up to %.2g\n",
-                                     HJMGFlowVisits(mg, l), HJMGFlowVisits(mg, l) == 1 ? "" : "s", (double)level->skew));
+                                     mg->flows_apart ? "before and " : "", mg->flows_apart ? "" : " alone", HJMGFlowVisits(mg, l),
+                                     HJMGFlowVisits(mg, l) == 1 ? "" : "s", (double)level->skew));
   if (level->lifted)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  diagonal: twice the sum of the row's other entries for %" PetscInt_FMT " that are zero or weak\n",

@@ -116,12 +116,12 @@ static HJMGPair HJMGAddSmoothCorrected(const HJMGPlan *p, PetscInt l, PetscInt i
   return HJMGSwapIf(HJMGSwaps(p, step), v);
 }
 
-/* Whether there is no smoothing before the correction on a level: where it flows, or in rotated cycles. Stars differ from the products that
-   would correct the grid above exactly, which sweeps on both sides make up for: without them below the third grid cycles may converge
-   slowly */
+/* Whether there is no smoothing before the correction on a level: where it flows, but not inside strong parts, or in rotated cycles. Stars
+   differ from the products that would correct the grid above exactly, which sweeps on both sides make up for: without them below the third
+   grid cycles may converge slowly */
 static PetscBool HJMGIsOneSided(const HJMGPlan *p, PetscInt l)
 {
-  if (p->mg->level[l].flows) return PETSC_TRUE;
+  if (p->mg->level[l].flows) return (PetscBool)!p->mg->flows_apart;
   return (PetscBool)(p->rotated && p->mg->one_sided && (!p->mg->stars || p->mg->base + l <= 2));
 }
 
