@@ -67,6 +67,12 @@ static const struct {
   {{DIAGONAL45, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
   {{DIAGONAL, 2, {129, 129, 1}, 1e2, PETSC_FALSE}, {257, 257, 1}, 8},
   {{SLANTING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{FRACTURES, 2, {129, 129, 1}, 1e6, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{FRACTURES, 2, {129, 129, 1}, 1e-6, PETSC_FALSE}, {257, 257, 1}, 12},
+  {{CHANNEL, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
+  {{MAZE, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
+  {{LABYRINTH, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 12},
+  {{DISCS, 3, {33, 33, 33}, 1e6, PETSC_FALSE}, {65, 65, 65}, 12},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */

@@ -322,6 +322,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   if (from->max_levels != PETSC_DECIDE) to->max_levels = PetscMax(from->max_levels - from->nlevels + 1, 1);
   to->base            = from->base + from->nlevels - 1;
   to->finest          = from->finest;
+  to->uneven          = from->uneven;
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;

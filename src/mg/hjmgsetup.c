@@ -130,7 +130,8 @@ static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscMPIInt
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc, HJMGInverseCheap(mg, last)));
-  if (mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->inverse) PetscCall(HJMGSetUpFactor(mg));
+  if (mg->inverse || mg->factor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpCoarsest(pc, last, done));
   if (*done) PetscFunctionReturn(PETSC_SUCCESS);
   solves = (PetscBool)(mg->settled && last->w.k < HJ_MAX_K);
@@ -157,7 +158,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
     PetscCall(HJMGSetUpCoarsest(pc, last, done));
     PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : most));
   }
-  if (mg->inverse) *done = mg->settled = PETSC_TRUE;
+  if (mg->inverse || mg->factor) *done = mg->settled = PETSC_TRUE;
   if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, most)) *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -382,6 +383,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   if (HJHasFailed(&mg->failure)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
+  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGCutSlow(pc));
   PetscCall(HJMGStepsPlaced(mg, &placed));
   PetscCall(HJMGInsidePlace(pc, placed));
   PetscCall(HJMGSee(mg));
@@ -469,7 +471,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
-  } else if (!mg->gather && !mg->inverse) {
+  } else if (!mg->gather && !mg->inverse && !mg->factor) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
   }
