@@ -43,13 +43,39 @@ typedef enum {
   PERFORATED /* points of a lattice have the value 0 */
 } RobustKind;
 
-static const char *const robust_names[] =
-  {"chebyshev and tanh",     "growing",       "two layers", "ocean, sphere",   "ocean, ridge", "globe",
-   "globe from the surface", "random points", "turning",    "checkers",        "islands",      "diagonal",
-   "diagonal, 45 degrees",   "slanting",      "patches",    "boundary layers", "fractures",    "field",
-   "inclined layers",        "spiral",        "estuary",    "channel",         "mixed walls",
-   "labyrinth",              "maze",          "L shape",    "wandering layers", "swirl",
-   "basin",                  "discs",         "wells",      "sheets",          "perforated"};
+static const char *const robust_names[] = {"chebyshev and tanh",
+                                           "growing",
+                                           "two layers",
+                                           "ocean, sphere",
+                                           "ocean, ridge",
+                                           "globe",
+                                           "globe from the surface",
+                                           "random points",
+                                           "turning",
+                                           "checkers",
+                                           "islands",
+                                           "diagonal",
+                                           "diagonal, 45 degrees",
+                                           "slanting",
+                                           "patches",
+                                           "boundary layers",
+                                           "fractures",
+                                           "field",
+                                           "inclined layers",
+                                           "spiral",
+                                           "estuary",
+                                           "channel",
+                                           "mixed walls",
+                                           "labyrinth",
+                                           "maze",
+                                           "L shape",
+                                           "wandering layers",
+                                           "swirl",
+                                           "basin",
+                                           "discs",
+                                           "wells",
+                                           "sheets",
+                                           "perforated"};
 
 typedef struct {
   RobustKind kind;
@@ -149,7 +175,8 @@ static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
     return (PetscBool)((at[0] % 4 == 3 && (up || at[1] % 4 == 3)) || (at[1] % 4 == 3 && !up));
   }
   if (p->kind == LSHAPE) return (PetscBool)(x[0] > 0.03 && x[1] > 0.07 && (p->dim < 3 || x[2] > 0.01));
-  if (p->kind == BASIN) return (PetscBool)(PetscSinReal(13 * x[0]) * PetscCosReal(11 * x[1]) > 0.7 || RobustChance(at[0] / 3, at[1] / 3, 9) < 0.02);
+  if (p->kind == BASIN)
+    return (PetscBool)(PetscSinReal(13 * x[0]) * PetscCosReal(11 * x[1]) > 0.7 || RobustChance(at[0] / 3, at[1] / 3, 9) < 0.02);
   if (p->kind == CHANNEL) return (PetscBool)(at[1] % 4 == 3 && (at[1] / 4 % 2 ? at[0] > 2 : at[0] < p->n[0] - 3));
   if (p->kind == ISLANDS) return (PetscBool)(RobustChance(at[0], at[1], at[2]) < 0.05);
   if (p->kind == RIDGE) return (PetscBool)(at[2] < p->n[2] - 2 && PetscAbsReal(x[0] - 0.1 * PetscSinReal(6 * x[1])) < 0.06);
@@ -230,7 +257,8 @@ static inline PetscReal RobustHalf(const Robust *p, const PetscInt at[3], PetscI
 {
   PetscReal h[3];
 
-  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS || (p->kind >= PATCHES && p->kind != BOUNDARY && p->kind != BASIN))
+  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS ||
+      (p->kind >= PATCHES && p->kind != BOUNDARY && p->kind != BASIN))
     return 2.0 * RobustConductance(p, at, d);
   RobustSizes(p, at, h);
   return 2.0 * h[0] * h[1] * h[2] / (h[d] * h[d]);

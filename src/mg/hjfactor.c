@@ -70,7 +70,8 @@ PetscErrorCode HJMGSetUpFactor(PC_HJMG *mg)
   PetscFunctionBegin;
   PetscCall(MatDestroy(&mg->factor));
   PetscCall(HJMGMayFactor(mg, &may));
-  if (!may || HJMGPoints(last) > (mg->cut ? HJMGFactorMost(mg, last->op->grid.dim) : HJ_MG_FACTOR_SMALL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!may || HJMGPoints(last) > (mg->cut ? HJMGFactorMost(mg, last->op->grid.dim) : HJ_MG_FACTOR_SMALL))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeFactor(last->A, &mg->factor));
   if (!mg->factor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGCheckInverse(mg, last, &good, &constants));

@@ -320,7 +320,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
     limit = -1.0;
     PetscCall((*set)(level->P, level->A, as_symmetric, limit, &jump));
   }
-  level->jump  = jump.largest;
+  level->jump = jump.largest;
   if (!mg->base && level == mg->level) mg->uneven = (PetscBool)(jump.largest > HJ_MG_UNEVEN);
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;

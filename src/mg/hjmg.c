@@ -190,7 +190,7 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines (`PCHJMGSetSmoother()`), with
    which cycles are no CUDA graph. On the CPU it has more where the strong direction of bilinear elements in 2D lies between x and y.
 
-   The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
+   The coarsest grid is solved by sweeps that leave a hundredth of the error, by its factors or its inverse (`PCHJMGSetCoarseSolve()`), it may be
    the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
    grid of up to 350 points that is singular but for rounding is solved by its pseudoinverse.
 

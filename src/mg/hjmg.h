@@ -494,7 +494,7 @@ PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 PETSC_INTERN PetscErrorCode HJMGCheckInverse(PC_HJMG *, HJMGLevel *, PetscBool *good, PetscBool *constants);
 /* hjfactor.c. Makes the factors of the last grid's matrix. mg->factor is NULL where it has none, or something else is to solve it */
 PETSC_INTERN PetscErrorCode HJMGSetUpFactor(PC_HJMG *);
-/* Where cycles on coarse grids converge slowly the finest of these that may be factored becomes the last one. The lists of steps are there */
+/* Where cycles on coarse grids converge slowly one of these that may be factored becomes the last one. The lists of steps are there */
 PETSC_INTERN PetscErrorCode HJMGCutSlow(PC);
 /* Finds what takes constants out of what sweeps of the last grid read and leave, once it is known what solves it */
 PETSC_INTERN PetscErrorCode HJMGSetUpShares(PC_HJMG *);
