@@ -16,7 +16,11 @@ typedef enum {
   FLOW_ROTATING,  /* about the axis (1, 1, 1) through the middle */
   FLOW_VISCOSITY, /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
   FLOW_CELLS,     /* 8 by 8 cells that turn against one another */
-  FLOW_CHECKERS   /* central differences, cells of three points a side of 1 and 1e6 by turns; couplings upstream are strength more than 1 */
+  FLOW_CHECKERS,  /* central differences, cells of three points a side of 1 and 1e6 by turns; couplings upstream are strength more than 1 */
+  FLOW_EDDIES,    /* two eddies side by side that turn against one another, one larger than the other */
+  FLOW_STAGNATION, /* towards a line in the middle along x, away from it along y */
+  FLOW_SHEAR,      /* along x, 0 at the lower wall, back above the middle */
+  FLOW_LENS        /* open, around a disc of rest in the middle */
 } FlowKind;
 
 typedef struct {
@@ -52,6 +56,18 @@ static inline PetscReal FlowInto(const Flow *f, const PetscInt at[3], PetscInt d
     const PetscReal a = 8 * PETSC_PI * x, b = 8 * PETSC_PI * y;
 
     u = d == 0 ? PetscSinReal(a) * PetscCosReal(b) : d == 1 ? -PetscCosReal(a) * PetscSinReal(b) : 0.0;
+  } else if (f->kind == FLOW_EDDIES) {
+    const PetscReal s = x * x;
+
+    u = d == 0   ? PetscSinReal(2 * PETSC_PI * s) * PetscCosReal(PETSC_PI * y)
+        : d == 1 ? -4 * x * PetscCosReal(2 * PETSC_PI * s) * PetscSinReal(PETSC_PI * y)
+                 : 0.0;
+  } else if (f->kind == FLOW_STAGNATION) {
+    u = d == 0 ? 0.5 - x : d == 1 ? y - 0.5 : 0.0;
+  } else if (f->kind == FLOW_SHEAR) {
+    u = d == 0 ? y * (0.6 - y) * 4 : 0.0;
+  } else if (f->kind == FLOW_LENS) {
+    if ((x - 0.5) * (x - 0.5) + (y - 0.5) * (y - 0.5) < 0.04) u = 0.0;
   } else if (f->kind == FLOW_ROTATING) {
     const PetscReal z = (at[2] + 1) * h;
 
@@ -136,7 +152,11 @@ static inline PETSC_UNUSED const char *FlowName(const Flow *f)
                                       "rotating flow",
                                       "growing viscosity",
                                       "cells",
-                                      "checkers"};
+                                      "checkers",
+                                      "two eddies",
+                                      "stagnation",
+                                      "shear",
+                                      "flow around rest"};
   static char              name[128];
 
   (void)PetscSNPrintf(name, sizeof(name), "%s, %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", %g",

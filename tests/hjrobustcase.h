@@ -30,14 +30,52 @@ typedef enum {
   SPIRAL,    /* an ocean with a spiral wall of one point's thickness */
   ESTUARY,   /* land with channels that get thinner, three points and one wide */
   CHANNEL,   /* one channel of three points' width, to and fro */
-  ROBIN      /* values in a small weight at two walls, no flux through the others */
+  ROBIN,     /* values in a small weight at two walls, no flux through the others */
+  LABYRINTH, /* walls of land 16 points apart, each with a gap of one point */
+  MAZE,      /* passages of 3 points' width, walls of one */
+  LSHAPE,    /* a quarter of the grid, or an eighth, is land */
+  WANDERING, /* layers of 2 points that wander up and down */
+  SWIRL,     /* 2D, 9 points: the strong direction goes around the middle */
+  BASIN,     /* spacing grows from the middle outwards in x and y, with coasts and islands */
+  DISCS,     /* discs, or balls, of random size and place */
+  WELLS,     /* lines of one point's thickness along the last direction, 8 points apart */
+  SHEETS,    /* layers of one point's thickness with holes, 8 points apart, as much less conducting */
+  PERFORATED /* points of a lattice have the value 0 */
 } RobustKind;
 
-static const char *const robust_names[] =
-  {"chebyshev and tanh",     "growing",       "two layers", "ocean, sphere",   "ocean, ridge", "globe",
-   "globe from the surface", "random points", "turning",    "checkers",        "islands",      "diagonal",
-   "diagonal, 45 degrees",   "slanting",      "patches",    "boundary layers", "fractures",    "field",
-   "inclined layers",        "spiral",        "estuary",    "channel",         "mixed walls"};
+static const char *const robust_names[] = {"chebyshev and tanh",
+                                           "growing",
+                                           "two layers",
+                                           "ocean, sphere",
+                                           "ocean, ridge",
+                                           "globe",
+                                           "globe from the surface",
+                                           "random points",
+                                           "turning",
+                                           "checkers",
+                                           "islands",
+                                           "diagonal",
+                                           "diagonal, 45 degrees",
+                                           "slanting",
+                                           "patches",
+                                           "boundary layers",
+                                           "fractures",
+                                           "field",
+                                           "inclined layers",
+                                           "spiral",
+                                           "estuary",
+                                           "channel",
+                                           "mixed walls",
+                                           "labyrinth",
+                                           "maze",
+                                           "L shape",
+                                           "wandering layers",
+                                           "swirl",
+                                           "basin",
+                                           "discs",
+                                           "wells",
+                                           "sheets",
+                                           "perforated"};
 
 typedef struct {
   RobustKind kind;
@@ -66,7 +104,7 @@ static inline PetscReal RobustFace(const Robust *p, PetscInt d, PetscReal i)
 static inline PetscReal RobustWidth(const Robust *p, PetscInt d, PetscInt i)
 {
   if (p->kind == BOUNDARY) return d == p->dim - 1 ? PetscPowReal(p->by, (PetscReal)i / (p->n[d] - 1)) / p->by : 1.0 / p->n[d];
-  if (p->kind == GROWING) return PetscPowReal(p->by, PetscAbsReal(i - 0.5 * (p->n[d] - 1)));
+  if (p->kind == GROWING || (p->kind == BASIN && d < 2)) return PetscPowReal(p->by, PetscAbsReal(i - 0.5 * (p->n[d] - 1)));
   return PetscAbsReal(RobustFace(p, d, i + 1) - RobustFace(p, d, i));
 }
 
@@ -129,6 +167,16 @@ static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
     }
     return PETSC_TRUE;
   }
+  if (p->kind == LABYRINTH) return (PetscBool)(at[1] % 16 == 15 && at[0] != (PetscInt)(p->n[0] * RobustChance(at[1], 3, 5)));
+  if (p->kind == MAZE) {
+    const PetscBool last = (PetscBool)(at[0] / 4 + 1 >= p->n[0] / 4);
+    const PetscBool up   = (PetscBool)(last || (RobustChance(at[0] / 4, at[1] / 4, 7) < 0.5 && at[1] / 4 + 1 < p->n[1] / 4));
+
+    return (PetscBool)((at[0] % 4 == 3 && (up || at[1] % 4 == 3)) || (at[1] % 4 == 3 && !up));
+  }
+  if (p->kind == LSHAPE) return (PetscBool)(x[0] > 0.03 && x[1] > 0.07 && (p->dim < 3 || x[2] > 0.01));
+  if (p->kind == BASIN)
+    return (PetscBool)(PetscSinReal(13 * x[0]) * PetscCosReal(11 * x[1]) > 0.7 || RobustChance(at[0] / 3, at[1] / 3, 9) < 0.02);
   if (p->kind == CHANNEL) return (PetscBool)(at[1] % 4 == 3 && (at[1] / 4 % 2 ? at[0] > 2 : at[0] < p->n[0] - 3));
   if (p->kind == ISLANDS) return (PetscBool)(RobustChance(at[0], at[1], at[2]) < 0.05);
   if (p->kind == RIDGE) return (PetscBool)(at[2] < p->n[2] - 2 && PetscAbsReal(x[0] - 0.1 * PetscSinReal(6 * x[1])) < 0.06);
@@ -139,6 +187,11 @@ static inline PetscBool RobustIsLand(const Robust *p, const PetscInt at[3])
     return (PetscBool)(RobustFace(p, 2, p->kind == GLOBE ? at[2] + 1 : at[2]) > depth);
   }
   return PETSC_FALSE;
+}
+
+static inline PetscBool RobustIsKnown(const Robust *p, const PetscInt at[3])
+{
+  return (PetscBool)(p->kind == PERFORATED && at[0] % 7 == 3 && at[1] % 7 == 3 && (p->dim < 3 || at[2] % 7 == 3));
 }
 
 static inline PetscReal RobustConductance(const Robust *p, const PetscInt at[3], PetscInt d)
@@ -158,6 +211,23 @@ static inline PetscReal RobustConductance(const Robust *p, const PetscInt at[3],
     for (PetscInt number = 0; number < 12; number++)
       if (RobustPlane(p, at, number) < 0.7) return p->by;
     return 1.0;
+  case WANDERING:
+    h = p->n[p->dim - 1] / 5.0 * PetscSinReal(9.0 * at[0] / p->n[0] + (p->dim > 2 ? 5.0 * at[1] / p->n[1] : 0.0));
+    for (int layer = 0; layer < 5; layer++)
+      if (PetscAbsReal(at[p->dim - 1] - h - p->n[p->dim - 1] * (0.17 * layer + 0.1)) < 1.0) return p->by;
+    return 1.0;
+  case DISCS:
+    for (PetscInt number = 0; number < 60; number++) {
+      PetscReal distance = 0;
+
+      for (int e = 0; e < p->dim; e++) distance += PetscSqr(at[e] - p->n[e] * RobustChance(number, e, 3));
+      if (distance < PetscSqr(1.0 + p->n[0] / 20.0 * RobustChance(number, 4, 3))) return p->by;
+    }
+    return 1.0;
+  case WELLS:
+    return at[0] % 8 == 3 && (p->dim < 3 || at[1] % 8 == 4) ? p->by : 1.0;
+  case SHEETS:
+    return at[p->dim - 1] % 8 == 5 && RobustChance(at[0] / 4, at[1] / (p->dim > 2 ? 4 : 8), at[2] / 8) > 0.1 ? 1.0 / p->by : 1.0;
   case FIELD:
     return PetscPowReal(p->by, RobustField(p, at));
   case INCLINED:
@@ -187,7 +257,8 @@ static inline PetscReal RobustHalf(const Robust *p, const PetscInt at[3], PetscI
 {
   PetscReal h[3];
 
-  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS || (p->kind >= PATCHES && p->kind != BOUNDARY))
+  if (p->kind == LAYERS || p->kind == POINTS || p->kind == TURNING || p->kind == CHECKERS ||
+      (p->kind >= PATCHES && p->kind != BOUNDARY && p->kind != BASIN))
     return 2.0 * RobustConductance(p, at, d);
   RobustSizes(p, at, h);
   return 2.0 * h[0] * h[1] * h[2] / (h[d] * h[d]);
@@ -213,6 +284,9 @@ static inline PetscBool RobustIsClosed(const Robust *p, PetscInt d, PetscInt sid
   case SPIRAL:
   case ESTUARY:
   case CHANNEL:
+  case LABYRINTH:
+  case MAZE:
+  case BASIN:
     return (PetscBool)(!(d == p->dim - 1 && side > 0)); /* the surface is open */
   case GLOBE:
   case SURFACE:
@@ -225,9 +299,15 @@ static inline PetscBool RobustIsClosed(const Robust *p, PetscInt d, PetscInt sid
   }
 }
 
+static inline PetscBool RobustIsNine(const Robust *p)
+{
+  return (PetscBool)((p->kind >= DIAGONAL && p->kind <= SLANTING) || p->kind == SWIRL);
+}
+
 /* The angle between the strong direction and x, in an element whose first corner this is */
 static inline PetscReal RobustAngle(const Robust *p, PetscInt i, PetscInt j)
 {
+  if (p->kind == SWIRL) return PETSC_PI / 2 + atan2(j - 0.47 * p->n[1], i - 0.52 * p->n[0]);
   if (p->kind == SLANTING) return PETSC_PI * ((PetscReal)i / p->n[0] + 0.3 * j / p->n[1]);
   return p->kind == DIAGONAL45 ? PETSC_PI / 4 : PETSC_PI / 6;
 }
@@ -265,12 +345,12 @@ static inline PetscInt RobustDiagonalRow(const Robust *p, const PetscInt at[3], 
 static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at[3], PetscInt salt, MatStencil col[27], PetscScalar v[27])
 {
   const Robust   *p    = (const Robust *)ctx;
-  const PetscBool land = RobustIsLand(p, at);
+  const PetscBool land = (PetscBool)(RobustIsLand(p, at) || RobustIsKnown(p, at));
   PetscInt        n    = 1;
   PetscReal       h[3];
 
   (void)salt;
-  if (p->kind >= DIAGONAL && p->kind <= SLANTING) return RobustDiagonalRow(p, at, col, v);
+  if (RobustIsNine(p)) return RobustDiagonalRow(p, at, col, v);
   col[0] = (MatStencil){.i = at[0], .j = at[1], .k = at[2]};
   v[0]   = land ? 1.0 : RobustStorage(p, at);
   for (PetscInt d = 0; d < p->dim; d++) {
@@ -283,8 +363,9 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
         continue;
       }
       there = RobustHalf(p, to, d);
+      if (RobustIsKnown(p, to)) v[0] += here * there / (here + there);
       if (p->kind == POINTS) a = 0.5 * (side < 0 ? there : here); /* at midpoints, which lie in the block of the lower point */
-      else if (!land && !RobustIsLand(p, to)) a = here * there / (here + there);
+      else if (!land && !RobustIsLand(p, to) && !RobustIsKnown(p, to)) a = here * there / (here + there);
       col[n] = (MatStencil){.i = to[0], .j = to[1], .k = to[2]};
       v[n++] = -a;
       v[0] += a;
@@ -298,7 +379,7 @@ static inline PETSC_UNUSED PetscInt RobustRow(const void *ctx, const PetscInt at
 
 static inline PETSC_UNUSED PetscErrorCode RobustCreate(const Robust *p, MatType type, DM *da, Mat *A)
 {
-  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, (PetscBool)(p->kind >= DIAGONAL && p->kind <= SLANTING)};
+  const Problem grid = {p->dim, {p->n[0], p->n[1], p->n[2]}, DIRICHLET, CONSTANT, RobustIsNine(p)};
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&grid, da));

@@ -30,6 +30,7 @@ typedef struct {
 
 /* clang-format off */
 #define ROBUST(kind, dim, x, y, z, by) {kind, dim, {x, y, z}, by, PETSC_FALSE}, {FLOW_OPEN, 0, {0, 0, 0}, 0, PETSC_FALSE, 0}
+#define DIVIDEDBY(kind, dim, x, y, z, by) {kind, dim, {x, y, z}, by, PETSC_TRUE}, {FLOW_OPEN, 0, {0, 0, 0}, 0, PETSC_FALSE, 0}
 #define DIVIDED(kind, dim, x, y, z)    {kind, dim, {x, y, z}, 0, PETSC_TRUE}, {FLOW_OPEN, 0, {0, 0, 0}, 0, PETSC_FALSE, 0}
 #define FLOW(kind, dim, x, y, z, by)   {POINTS, 0, {0, 0, 0}, 0, PETSC_FALSE}, {kind, dim, {x, y, z}, by, PETSC_FALSE, 0}
 /* clang-format on */
@@ -101,6 +102,44 @@ static const Case cases[] = {
   {"robin3d", 12, ROBUST(ROBIN, 3, 64, 64, 64, 1e-4)},
   {"cells1e-3", 40, FLOW(FLOW_CELLS, 2, 255, 255, 1, 1e-3)},
   {"cells1e-6", 40, FLOW(FLOW_CELLS, 2, 255, 255, 1, 1e-6)},
+  {"labyrinth", 12, ROBUST(LABYRINTH, 2, 256, 256, 1, 0)},
+  {"maze", 12, ROBUST(MAZE, 2, 256, 256, 1, 0)},
+  {"maze255", 12, ROBUST(MAZE, 2, 255, 255, 1, 0)},
+  {"lshape2d", 12, ROBUST(LSHAPE, 2, 257, 257, 1, 0)},
+  {"lshape3d", 12, ROBUST(LSHAPE, 3, 65, 65, 65, 0)},
+  {"wandering2d", 12, ROBUST(WANDERING, 2, 257, 257, 1, 1e4)},
+  {"wandering3d", 12, ROBUST(WANDERING, 3, 65, 65, 65, 1e4)},
+  {"barriers2d", 12, ROBUST(WANDERING, 2, 257, 257, 1, 1e-4)},
+  {"barriers3d", 12, ROBUST(WANDERING, 3, 65, 65, 65, 1e-4)},
+  {"swirl1e2", 12, ROBUST(SWIRL, 2, 257, 257, 1, 1e2)},
+  {"swirl1e3", 12, ROBUST(SWIRL, 2, 257, 257, 1, 1e3)},
+  {"basin2d", 12, ROBUST(BASIN, 2, 256, 256, 1, 1.03)},
+  {"basin3d", 12, ROBUST(BASIN, 3, 64, 64, 32, 1.1)},
+  {"basindivided", 12, DIVIDEDBY(BASIN, 2, 256, 256, 1, 1.03)},
+  {"discs2d", 12, ROBUST(DISCS, 2, 257, 257, 1, 1e6)},
+  {"discs3d", 12, ROBUST(DISCS, 3, 65, 65, 65, 1e6)},
+  {"holes2d", 12, ROBUST(DISCS, 2, 257, 257, 1, 1e-6)},
+  {"holes3d", 12, ROBUST(DISCS, 3, 65, 65, 65, 1e-6)},
+  {"wells2d", 12, ROBUST(WELLS, 2, 257, 257, 1, 1e6)},
+  {"wells3d", 12, ROBUST(WELLS, 3, 64, 64, 64, 1e6)},
+  {"cracks2d", 12, ROBUST(FRACTURES, 2, 257, 257, 1, 1e-6)},
+  {"cracks3d", 12, ROBUST(FRACTURES, 3, 65, 65, 65, 1e-6)},
+  {"sheets2d", 12, ROBUST(SHEETS, 2, 257, 257, 1, 1e6)},
+  {"sheets3d", 12, ROBUST(SHEETS, 3, 65, 65, 65, 1e6)},
+  {"perforated2d", 12, ROBUST(PERFORATED, 2, 257, 257, 1, 0)},
+  {"perforated3d", 12, ROBUST(PERFORATED, 3, 65, 65, 65, 0)},
+  {"checkers1e6", 12, ROBUST(CHECKERS, 2, 300, 300, 1, 1e6)},
+  {"turning1e6", 12, ROBUST(TURNING, 2, 257, 257, 1, 1e6)},
+  {"centre1e3", 12, FLOW(FLOW_CENTRE, 2, 257, 257, 1, 1e3)},
+  {"centre1e-6", 12, FLOW(FLOW_CENTRE, 2, 200, 200, 1, 1e-6)},
+  {"eddies1e-3", 25, FLOW(FLOW_EDDIES, 2, 255, 255, 1, 1e-3)},
+  {"eddies1e-6", 40, FLOW(FLOW_EDDIES, 2, 255, 255, 1, 1e-6)},
+  {"stagnation1e-3", 25, FLOW(FLOW_STAGNATION, 2, 255, 255, 1, 1e-3)},
+  {"stagnation1e-6", 40, FLOW(FLOW_STAGNATION, 2, 255, 255, 1, 1e-6)},
+  {"shear1e-3", 25, FLOW(FLOW_SHEAR, 2, 255, 255, 1, 1e-3)},
+  {"shear1e-6", 25, FLOW(FLOW_SHEAR, 2, 255, 255, 1, 1e-6)},
+  {"lens1e-3", 25, FLOW(FLOW_LENS, 2, 255, 255, 1, 1e-3)},
+  {"lens1e-6", 25, FLOW(FLOW_LENS, 2, 255, 255, 1, 1e-6)},
 };
 
 #define NCASES (PetscInt)(PETSC_STATIC_ARRAY_LENGTH(cases))

@@ -94,7 +94,7 @@ static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, Pe
    than the rest, and cycles would be indefinite. constants: A has the constants in its null space then, and nobody said so: a coarser
    grid's rows are sums of up to 2^dim finer ones, and so is the rounding in them
 */
-static PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *constants)
+PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *constants)
 {
   const PetscReal summed     = PetscPowReal(2.0, (PetscReal)level->op->grid.dim * (mg->base + mg->nlevels - 1));
   PetscScalar     product[2] = {0.0, 0.0};
@@ -319,6 +319,10 @@ PetscErrorCode HJMGSolveCoarsest(PC_HJMG *mg, PetscBool transposed, PetscBool ze
   PetscScalar     sum;
 
   PetscFunctionBegin;
+  if (mg->factor) {
+    PetscCall(MatSolve(mg->factor, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (mg->inverse) {
     PetscCall(HJMGMultiplyInverse(level, transposed && mg->inverse_transposed ? mg->inverse_transposed : mg->inverse, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -323,6 +323,7 @@ static PetscErrorCode HJMGGatherPassOptions(const PC_HJMG *from, PC_HJMG *to)
   to->base            = from->base + from->nlevels - 1;
   to->inexact         = (PetscBool)!HJMGIsOfFinest(from, &from->level[from->nlevels - 1]);
   to->finest          = from->finest;
+  to->uneven          = from->uneven;
   to->rounding        = HJMGRoundingSum(from);
   to->stars           = from->stars;
   to->one_sided       = from->one_sided;

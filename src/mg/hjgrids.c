@@ -303,7 +303,10 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   level->follows_rows = PETSC_FALSE;
   level->jump         = -1.0;
   level->rough        = 0.0;
-  if (!mg->base && level == mg->level) mg->finest = HJMGPoints(level);
+  if (!mg->base && level == mg->level) {
+    mg->finest = HJMGPoints(level);
+    mg->uneven = PETSC_FALSE;
+  }
   PetscCall(HJMGMakeExactTransfer(mg, level, coarse, &exact));
   if (exact) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGIsBilinear(mg, level, &bilinear));
@@ -319,7 +322,8 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
     limit = -1.0;
     PetscCall((*set)(level->P, level->A, as_symmetric, limit, &jump));
   }
-  level->jump  = jump.largest;
+  level->jump = jump.largest;
+  if (!mg->base && level == mg->level) mg->uneven = (PetscBool)(jump.largest > HJ_MG_UNEVEN);
   level->rough = symmetric ? (PetscReal)jump.large / PetscMax((PetscReal)jump.points, 1.0) : 0.0;
   if (!mg->base && level == mg->level && level->rough > HJ_MG_ROUGH_FINEST) mg->finest = 0.0;
   if (!mg->base && level == mg->level + 1 && level->rough > HJ_MG_ROUGHER) mg->finest = 0.0;
@@ -343,6 +347,21 @@ static PetscErrorCode HJMGDestroyLevel(HJMGLevel *level)
   if (level->memory) PetscCall(level->op->ops->free(NULL, &level->memory));
   PetscCall(HJOperatorDestroy(&level->op));
   PetscCall(DMDestroy(&level->da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGCutGrids(PC_HJMG *mg, PetscInt l)
+{
+  HJMGLevel *last = &mg->level[l];
+
+  PetscFunctionBegin;
+  while (mg->nlevels > l + 1) PetscCall(HJMGDestroyLevel(&mg->level[--mg->nlevels]));
+  PetscCall(last->op->ops->free(NULL, &mg->inverse));
+  PetscCall(HJRestrictDestroy(&last->restriction));
+  PetscCall(HJWeightsReset(&last->w));
+  PetscCall(HJWeightsReset(&last->rotated));
+  PetscCall(HJMGLinesDestroy(&last->lines));
+  PetscCall(MatDestroy(&last->P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -590,7 +609,9 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
     PetscCall(ops->multigrid->number_destroy(&mg->squares));
   }
   for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels; level++) PetscCall(HJMGDestroyLevel(level));
+  PetscCall(MatDestroy(&mg->factor));
   mg->nlevels = 0;
+  mg->cut     = PETSC_FALSE;
   mg->stopped = PETSC_FALSE;
   mg->started = PETSC_FALSE;
   PetscCall(HJMGInsideDestroy(&mg->inside));

@@ -190,9 +190,9 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines (`PCHJMGSetSmoother()`), with
    which cycles are no CUDA graph. On the CPU it has more where the strong direction of bilinear elements in 2D lies between x and y.
 
-   The coarsest grid is solved by sweeps that leave a hundredth of the error, or by its inverse (`PCHJMGSetCoarseSolve()`), which may be
-   the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are removed, and a
-   grid of up to 350 points that is singular but for rounding is solved by its pseudoinverse.
+   The coarsest grid is solved by sweeps that leave a hundredth of the error, by its factors, or by its inverse (`PCHJMGSetCoarseSolve()`),
+   which may be the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are
+   removed, and a grid of up to 350 points that is singular but for rounding is solved by its pseudoinverse.
 
    Each coarser grid doubles the share of convection in a row. Levels on which a polynomial would grow have subiterations of equal weights,
    after corrections alone, an interpolation from the rows of their own matrix, which takes values from upstream, and are visited twice from

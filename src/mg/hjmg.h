@@ -5,10 +5,10 @@
 
    Options, views: hjmg.c, hjmgsetters.c, hjmgview.c, hjlevellog.c. Set-up: hjmgsetup.c (what is made anew), hjgrids.c, hjdm.c, hjlevel.c,
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
-   hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjsingular.c (singular), hjvoid.c (points that are rounding).
-   Matrices that want care: hjskew.c, hjflow.c, hjapart.c, hjexact.c (convection), hjscale.c, hjscaletree.c (scales of rows), hjweak.c (weak
-   diagonals), hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse stars), hjslant.c (directions between
-   x and y).
+   hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjfactor.c (factored), hjsingular.c (singular), hjvoid.c
+   (points that are rounding). Matrices that want care: hjskew.c, hjflow.c, hjapart.c, hjexact.c (convection), hjscale.c, hjscaletree.c
+   (scales of rows), hjweak.c (weak diagonals), hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse
+   stars), hjslant.c (directions between x and y).
    Several unknowns a point: hjmgsystem.c, hjcomponents.c (that are not coupled).
 */
 #pragma once
@@ -60,6 +60,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 /* Coefficients jump at a fine point that is coupled to one of its two coarse neighbours at least 1.5 times as much as to the other: the
    difference of the couplings is then this share of their sum */
 #define HJ_MG_JUMP 0.2
+/* The largest jump of a finest grid on which cycles are tried before they are trusted, see hjfactor.c */
+#define HJ_MG_UNEVEN 0.9
 /*
    A coarse grid is rough where coefficients jump at a larger share of its points than HJ_MG_ROUGH. It then has as many subiterations as
    take HJ_MG_PART of the work on the finest grid, but not more than HJ_MG_K_MOST, nor than a side has points. In 3D, where sweeps over
@@ -248,6 +250,8 @@ typedef struct _n_HJMG {
   MatNullSpace  constants;      /* of the coarsest grid, where the matrix has the constants in its null space; else NULL */
   Vec           shares;         /* see HJMGSetUpShares(); NULL where no sweeps solve a grid without constants */
   PetscReal     finest;         /* points of the finest grid, also on fewer ranks; 0: it is rough, see HJ_MG_ROUGH_FINEST */
+  PetscBool     uneven;         /* its coefficients jump by much, or there are walls in it, see HJ_MG_UNEVEN */
+  PetscBool     cut;            /* the last grid could be coarsened, but is factored, see hjfactor.c */
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
   PetscBool  converted;     /* A of the finest level is a copy of the matrix */
@@ -272,6 +276,7 @@ typedef struct _n_HJMG {
   /* Cycles */
   HJMGSteps    steps[HJ_MG_NKINDS];
   PetscScalar *inverse;              /* of the coarsest grid's matrix, in the backend's memory; NULL: sweeps solve it */
+  Mat          factor;               /* of the coarsest grid's matrix, which solves it; NULL: the inverse does, or sweeps */
   PetscScalar *inverse_transposed;   /* made when a transposed cycle is first asked for, where there is memory */
   PetscScalar *stage;                /* for vectors on the finest grid that are not in the operator's memory; NULL: none has come */
   KSP          ksp;                  /* the KSP that is being solved, from presolve to postsolve */
@@ -375,6 +380,8 @@ PETSC_INTERN PetscErrorCode HJMGFindSafeK(const PC_HJMG *, HJMGLevel *, PetscRea
 /* Collective. Fills the matrices that are there with new values, or makes all anew where these lead to other grids */
 PETSC_INTERN PetscErrorCode HJMGRefreshGrids(PC);
 PETSC_INTERN PetscErrorCode HJMGDestroyGrids(PC_HJMG *);
+/* Level l becomes the last one. Nothing solves it yet */
+PETSC_INTERN PetscErrorCode HJMGCutGrids(PC_HJMG *, PetscInt l);
 /* hjorder.c. *made: the rows of a subdomain are in another order than the points of its DMDA, and mg->order does what the PC does */
 PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
@@ -494,6 +501,12 @@ PETSC_INTERN PetscErrorCode PCView_HJMG(PC, PetscViewer);
 PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
+/* Whether what solves the last grid does so; constants: A has the constants in its null space, and nobody said so */
+PETSC_INTERN PetscErrorCode HJMGCheckInverse(PC_HJMG *, HJMGLevel *, PetscBool *good, PetscBool *constants);
+/* hjfactor.c. Makes the factors of the last grid's matrix. mg->factor is NULL where it has none, or something else is to solve it */
+PETSC_INTERN PetscErrorCode HJMGSetUpFactor(PC_HJMG *);
+/* Where cycles on coarse grids converge slowly one of these that may be factored becomes the last one. The lists of steps are there */
+PETSC_INTERN PetscErrorCode HJMGCutSlow(PC);
 /* Finds what takes constants out of what sweeps of the last grid read and leave, once it is known what solves it */
 PETSC_INTERN PetscErrorCode HJMGSetUpShares(PC_HJMG *);
 /* A vector of random numbers, of which each eigenvector has a share; the same on each rank */

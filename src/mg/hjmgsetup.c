@@ -127,7 +127,8 @@ static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscBool *
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpInverse(pc, HJMGInverseCheap(mg, last)));
-  if (mg->inverse) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!mg->inverse) PetscCall(HJMGSetUpFactor(mg));
+  if (mg->inverse || mg->factor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGSetUpCoarsest(pc, last, done));
   if (!*done) PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJ_MG_INVERSE_QUICK : HJ_DENSE_MAX));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,7 +152,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
     PetscCall(HJMGSetUpCoarsest(pc, last, done));
     PetscCall(HJMGSetUpInverse(pc, mg->settled ? HJMGInverseCheap(mg, last) : most));
   }
-  if (mg->inverse) *done = mg->settled = PETSC_TRUE;
+  if (mg->inverse || mg->factor) *done = mg->settled = PETSC_TRUE;
   if (!mg->settled && size > 1 && HJMGSuitsInverse(mg, most)) *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -393,6 +394,7 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   PetscCall(HJMGSetUpShares(mg));
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGFlowFindApart(pc));
+  if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGCutSlow(pc));
   PetscCall(HJMGStepsPlaced(mg, &placed));
   PetscCall(HJMGInsidePlace(pc, placed));
   PetscCall(HJMGSee(mg));
@@ -480,7 +482,7 @@ static PetscErrorCode HJMGRenewSmoother(PC pc)
     PetscCall(HJMGLinesSetUp(mg, level));
     PetscCall(HJMGSetUpSweeps(mg, level));
     PetscCall(HJMGSetUpRestriction(level));
-  } else if (!mg->gather && !mg->inverse) {
+  } else if (!mg->gather && !mg->inverse && !mg->factor) {
     PetscCall(HJMGSetUpCoarsest(pc, level, &cheap));
     if (!mg->settled) PetscCall(HJMGSetUpCoarsestSweeps(mg, level));
   }

@@ -109,6 +109,10 @@ static PetscErrorCode HJMGViewLevels(const PC_HJMG *mg, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "the last level has no coarser grid: %s\n", mg->stop));
+  if (mg->factor) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by factors of its matrix (PETSc's Cholesky)\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (mg->inverse) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "it is solved by the inverse of its matrix%s\n", mg->constants ? ", without constants" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,6 +167,12 @@ static PetscErrorCode HJMGBytes(const PC_HJMG *mg, PetscReal *bytes)
     *bytes += points * sizeof(PetscScalar) * ((level->x != NULL) + (level->b && !level->borrows) + (level->r != NULL));
     *bytes += HJMGLinesBytes(level->lines);
     if (level->residual) *bytes += points * sizeof(PetscScalar);
+  }
+  if (mg->factor) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(mg->factor, MAT_LOCAL, &info));
+    *bytes += info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt));
   }
   *bytes += HJMGSingleBytes(mg);
   if (mg->inside) *bytes += HJMGInsideBytes(mg->inside);

@@ -255,7 +255,7 @@ static PetscErrorCode HJMGMakeList(PC_HJMG *mg, HJMGKind kind, const HJRounded *
     const PetscBool two       = (PetscBool)(s->kind == HJ_MG_SWEEP && s->y != HJ_MG_NONE),
                     restricts = (PetscBool)(s->also == HJ_MG_ALSO_RESTRICTS);
 
-    if (s->kind != HJ_MG_SWEEP && (s->kind != HJ_MG_SOLVE || mg->inverse)) continue;
+    if (s->kind != HJ_MG_SWEEP && (s->kind != HJ_MG_SOLVE || mg->inverse || mg->factor)) continue;
     if (s->kind == HJ_MG_SWEEP && mg->level[s->l].lines) continue;
     if (restricts) PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, PETSC_FALSE, &s->planned)); /* for the parts */
     PetscCall(HJOperatorPlanRun(s->op, s->w, s->its, s->zero, two, restricts, &s->planned));

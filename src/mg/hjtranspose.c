@@ -36,7 +36,7 @@ PetscErrorCode HJMGSetUpTranspose(PC pc)
   const PetscCount n        = HJBoxSize(&coarsest->op->grid.owned);
 
   PetscFunctionBegin;
-  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather || mg->inverse); level++) {
+  for (HJMGLevel *level = mg->level; level < mg->level + mg->nlevels - (mg->gather || mg->inverse || mg->factor); level++) {
     if (level->opt) continue;
     PetscCall(MatTranspose(level->A, MAT_INITIAL_MATRIX, &level->At));
     PetscCall(HJMGMakeOperator(pc, level->At, level->da, &level->opt));
