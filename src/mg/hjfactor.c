@@ -86,22 +86,31 @@ PetscErrorCode HJMGSetUpFactor(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = a cycle from zero for r, of level l and all below */
-static PetscErrorCode HJMGCycleFrom(PC_HJMG *mg, PetscInt l, Vec r, Vec z)
+typedef struct {
+  PC_HJMG *mg;
+  PetscInt l;
+} HJMGTrial;
+
+/* z = a cycle from zero for r, of a level and all below */
+static PetscErrorCode HJMGTrialApply(PC pc, Vec r, Vec z)
 {
-  const HJMGLevel *level = &mg->level[l];
-  const HJMGSteps *list  = &mg->steps[HJ_MG_APPLY];
+  const HJMGTrial *trial;
+  const HJMGLevel *level;
+  const HJMGSteps *list;
   HJMGVector       where = HJ_MG_X;
 
   PetscFunctionBegin;
-  if (!l) {
-    PetscCall(HJMGLaunch(mg, HJ_MG_APPLY, r, z, level->r));
+  PetscCall(PCShellGetContext(pc, &trial));
+  level = &trial->mg->level[trial->l];
+  list  = &trial->mg->steps[HJ_MG_APPLY];
+  if (!trial->l) {
+    PetscCall(HJMGLaunch(trial->mg, HJ_MG_APPLY, r, z, level->r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecCopy(r, level->b));
   for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
-    if (s->l >= l) PetscCall(HJMGRunCoarseStep(mg, s));
-    if (s->l == l - 1 && s->c != HJ_MG_NONE) where = s->c; /* the correction of the grid above reads it there */
+    if (s->l >= trial->l) PetscCall(HJMGRunCoarseStep(trial->mg, s));
+    if (s->l == trial->l - 1 && s->c != HJ_MG_NONE) where = s->c; /* the correction of the grid above reads it there */
   }
   PetscCall(VecCopy(where == HJ_MG_X ? level->x : level->r, z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,30 +119,31 @@ static PetscErrorCode HJMGCycleFrom(PC_HJMG *mg, PetscInt l, Vec r, Vec z)
 /* Whether CG with these cycles leaves more of a rough residual than it should */
 static PetscErrorCode HJMGIsSlow(PC_HJMG *mg, PetscInt l, PetscBool *slow)
 {
-  const HJMGLevel *level = &mg->level[l];
-  Vec              v[4], r, z, p, q;
-  PetscScalar      rz[2], pq;
-  PetscReal        norm[2];
+  const HJMGLevel   *level = &mg->level[l];
+  HJMGTrial          trial = {mg, l};
+  KSPConvergedReason reason;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 4; i++) PetscCall(MatCreateVecs(level->A, NULL, &v[i]));
-  r = v[0], z = v[1], p = v[2], q = v[3];
-  PetscCall(HJMGFillRough(level->op->ops, r));
-  PetscCall(VecNorm(r, NORM_2, &norm[0]));
-  for (int i = 0; i < HJ_MG_TRY_STEPS; i++) {
-    PetscCall(HJMGCycleFrom(mg, l, r, z));
-    PetscCall(VecDot(r, z, &rz[1]));
-    if (i) PetscCall(VecAYPX(p, rz[1] / rz[0], z));
-    else PetscCall(VecCopy(z, p));
-    rz[0] = rz[1];
-    PetscCall(MatMult(level->A, p, q));
-    PetscCall(VecDot(p, q, &pq));
-    if (!(PetscRealPart(pq) > 0.0) || !(PetscRealPart(rz[0]) > 0.0)) break;
-    PetscCall(VecAXPY(r, -rz[0] / pq, q));
-  }
-  PetscCall(VecNorm(r, NORM_2, &norm[1]));
-  *slow = (PetscBool)(norm[1] > (level->op->grid.dim == 3 ? HJ_MG_TRY_SLOW_3D : HJ_MG_TRY_SLOW) * norm[0]);
-  for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(HJMGFillRough(level->op->ops, b));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)level->A), &ksp));
+  PetscCall(KSPSetOperators(ksp, level->A, level->A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, level->op->grid.dim == 3 ? HJ_MG_TRY_SLOW_3D : HJ_MG_TRY_SLOW, 0.0, PETSC_DEFAULT, HJ_MG_TRY_STEPS));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetContext(pc, &trial));
+  PetscCall(PCShellSetApply(pc, HJMGTrialApply));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  *slow = (PetscBool)(reason < 0);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
