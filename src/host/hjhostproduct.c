@@ -13,9 +13,9 @@ static PetscInt HJProductRunEnd(const unsigned char *index, PetscInt i, PetscInt
 {
   PetscInt e = i + 1;
 
-  /* All, or all but one before a wall: most lines, found quickly */
-  if (!memcmp(index + e, index + i, (size_t)(n - e))) return n;
-  if (!memcmp(index + e, index + i, (size_t)(n - 1 - e))) return n - 1;
+  /* All, or all but the one before a wall: most lines, found quickly */
+  if (e == n) return n;
+  if (!memcmp(index + e, index + i, (size_t)(n - 1 - e))) return index[n - 1] == index[i] ? n : n - 1;
   while (e + 8 < n && !memcmp(index + e, index + e - 1, 8)) e += 8;
   while (e < n && index[e] == index[i]) e++;
   return e;
