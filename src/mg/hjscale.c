@@ -451,13 +451,15 @@ static PetscErrorCode HJMGFindExactScale(const HJMGLevel *level, Vec *scale, Pet
   const HJGrid         *grid = &level->op->grid;
   const HJCoefficients *a;
   Vec                   logs, count;
-  PetscReal             spread = 0.0, limit = HJ_MG_SCALE_SPREAD;
+  PetscReal             spread = 0.0, limit = HJ_MG_SCALE_SPREAD, largest;
 
   PetscFunctionBegin;
   PetscCall(HJCoefficientsIn(level->A, PETSC_MEMTYPE_HOST, &a));
   PetscCall(MatCreateVecs(level->A, &logs, scale));
   PetscCall(VecDuplicate(logs, &count));
   PetscCall(HJMGScaleAlongTree(grid, a, logs));
+  PetscCall(VecNorm(logs, NORM_INFINITY, &largest));
+  if (!(largest < 0.5 * PetscLogReal(PETSC_MAX_REAL))) PetscCall(VecSet(logs, 0.0)); /* a flow's: entries times it may be no numbers */
   PetscCall(VecCopy(logs, *scale));
   PetscCall(VecScale(*scale, -1.0));
   PetscCall(VecExp(*scale));
