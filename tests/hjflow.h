@@ -12,14 +12,14 @@ typedef enum {
   FLOW_NEWTON,  /* conductivities over some decades, and a skew part of up to strength of each coupling */
   FLOW_OPEN,    /* upwind, velocity (1, 1/2, 1/4), the diffusion is strength; the side of the box is 1 */
   FLOW_RECIRCULATING,
-  FLOW_ALONG,     /* velocity (1, 0, 0) */
-  FLOW_ROTATING,  /* about the axis (1, 1, 1) through the middle */
-  FLOW_VISCOSITY, /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
-  FLOW_CELLS,     /* 8 by 8 cells that turn against one another */
-  FLOW_EDDIES,    /* two eddies side by side that turn against one another, one larger than the other */
+  FLOW_ALONG,      /* velocity (1, 0, 0) */
+  FLOW_ROTATING,   /* about the axis (1, 1, 1) through the middle */
+  FLOW_VISCOSITY,  /* recirculating; the diffusion is strength at x = 0 and grows to 1e-2 at x = 1 */
+  FLOW_CELLS,      /* 8 by 8 cells that turn against one another */
+  FLOW_EDDIES,     /* two eddies side by side that turn against one another, one larger than the other */
   FLOW_STAGNATION, /* towards a line in the middle along x, away from it along y */
-  FLOW_SHEAR,     /* along x, 0 at the lower wall, back above the middle */
-  FLOW_LENS       /* open, around a disc of rest in the middle */
+  FLOW_SHEAR,      /* along x, 0 at the lower wall, back above the middle */
+  FLOW_LENS        /* open, around a disc of rest in the middle */
 } FlowKind;
 
 typedef struct {
@@ -58,7 +58,7 @@ static inline PetscReal FlowInto(const Flow *f, const PetscInt at[3], PetscInt d
   } else if (f->kind == FLOW_EDDIES) {
     const PetscReal s = x * x;
 
-    u = d == 0 ? PetscSinReal(2 * PETSC_PI * s) * PetscCosReal(PETSC_PI * y)
+    u = d == 0   ? PetscSinReal(2 * PETSC_PI * s) * PetscCosReal(PETSC_PI * y)
         : d == 1 ? -4 * x * PetscCosReal(2 * PETSC_PI * s) * PetscSinReal(PETSC_PI * y)
                  : 0.0;
   } else if (f->kind == FLOW_STAGNATION) {
