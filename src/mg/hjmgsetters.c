@@ -417,9 +417,9 @@ HJ_WORD_METHODS(PCHJMG, CoarseSolve, HJMG, coarse, PC_HJMG_COARSE_SOLVE_INVERSE,
    the inverse where no number of sweeps is known to solve, or the grid is small and needs very many. Where there is no good inverse, or the
    grid is larger or on several ranks, sweeps solve it whatever was asked for.
 
-   On the CPU `PC_HJMG_COARSE_SOLVE_AUTO` takes PETSc's factors of a symmetric and definite matrix whose rows differ and that has 351 to 1152
+   On the CPU `PC_HJMG_COARSE_SOLVE_AUTO` takes PETSc's factors of a symmetric and definite matrix whose rows differ, if it has 351 to 1152
    of them. Where coefficients jump by much set-up tries whether cycles on coarse grids converge quickly. Where they do not, one of these
-   grids becomes the coarsest, and is factored: in 2D with up to 4300 points or a fourteenth of those of the finest grid, in 3D up to 5000.
+   grids is the coarsest, and is factored: in 2D with up to 4300 points or a fourteenth of those of the finest grid, in 3D up to 5000.
 
 .seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGGetCoarseSolve()`
 @*/
