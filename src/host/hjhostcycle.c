@@ -94,8 +94,8 @@ static PetscBool HJHostIsSymmetric(PetscInt n, const PetscScalar *a)
   return PETSC_TRUE;
 }
 
-/* The lower half of the inverse of a symmetric matrix, in the upper one to LAPACK, and the same above; is: it is positive definite. Half the
-   work of HJHostInvertAny() */
+/* The lower half of the inverse of a symmetric matrix, which is the upper one to LAPACK, and the same above; is: it is positive definite.
+   Half the work of HJHostInvertAny() */
 static PetscErrorCode HJHostInvertDefinite(PetscInt n, PetscScalar *a, PetscBool *is)
 {
   PetscBLASInt order, info;
@@ -127,8 +127,8 @@ static PetscErrorCode HJHostInvertAny(PetscInt n, PetscScalar *a, PetscScalar *w
 }
 
 /*
-   All is 0, which solves nothing, where there is no inverse or some number is not finite. Whether the inverse is good is found by trying it:
-   traps that the user has set are for other numbers
+   All is 0, which solves nothing, where there is no inverse or some number is not finite. Whether the inverse is good is found by trying
+   it: traps that the user has set are for other numbers
 */
 PetscErrorCode HJHostInvert(PetscInt n, PetscScalar *a, PetscScalar *work)
 {

@@ -333,8 +333,8 @@ typedef struct {
   HJHostRowSums              sums;  /* of the points from lo on */
 } HJColumnLine;
 
-/* Sums of the rows of fine points p beside those of the line, as HJInterpolationSumsOf() has them. use: NULL where no point has a coefficient
-   yet */
+/* Sums of the rows of fine points p beside those of the line, as HJInterpolationSumsOf() has them. use: NULL where no point has a
+   coefficient yet */
 static void HJColumnLineSums(HJColumnLine *l, const int p[3], const signed char use[], PetscInt j, PetscInt k, const PetscScalar *column)
 {
   const HJColumns *w  = l->w;
