@@ -39,7 +39,8 @@ static void HJMirrorLine(const HJHost *h, PetscCount at, PetscInt n, HJLineMirro
     const PetscCount there = at + h->mirror_shift[o];
     const PetscInt   most  = o == h->mirror_along && n >= HJ_MIRROR_LEAST ? HJ_MIRROR_EXCEPT : 0;
 
-    if (HJShapeIsUpper(h->st.dim, h->st.shape, o) || there < 0) continue;
+    if (HJShapeIsUpper(h->st.dim, h->st.shape, o)) continue;
+    if (there < 0 || there + n > HJBoxSize(&h->st.box)) continue; /* where planes have one line a slot may lead on */
     if (HJMirrorSlot(n, h->array[o] + at, h->mirror[o] + there, most, m)) m->slots |= 1u << o;
   }
 }
