@@ -118,8 +118,8 @@ static PetscInt HJMGInverseCheap(const PC_HJMG *mg, const HJMGLevel *last)
   return PetscMemTypeDevice(last->op->ops->mtype) && (mg->nlevels > 1 || mg->base) ? HJ_DENSE_MAX : HJ_MG_INVERSE_SMALL;
 }
 
-/* The last grid of a symmetric matrix is solved by its inverse or factors where these are quickly made, else by sweeps where a few are known
-   to solve it, or on coarser grids. Where none are known the matrix is indefinite, sweeps on coarser grids are worth no more, and the
+/* The last grid of a symmetric matrix is solved by its inverse or factors where these are quickly made, else by sweeps where a few are
+   known to solve it, or on coarser grids. Where none are known the matrix is indefinite, sweeps on coarser grids are worth no more, and the
    inverse is taken whatever it costs */
 static PetscErrorCode HJMGSetUpLastSymmetric(PC pc, HJMGLevel *last, PetscBool *done)
 {
