@@ -42,16 +42,39 @@ static PetscErrorCode HJMGMayFactor(const PC_HJMG *mg, PetscBool *may)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *factor is NULL where there are none */
-static PetscErrorCode HJMGMakeFactor(Mat stencil, Mat *factor)
+/* Whether A times what the factors make of a rough vector is that vector */
+static PetscErrorCode HJMGFactorSolves(const HJMGLevel *level, Mat factor, PetscBool *solves)
+{
+  Vec       b, x, r;
+  PetscReal norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(level->A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(HJMGFillRough(level->op->ops, b));
+  PetscCall(MatSolve(factor, b, x));
+  PetscCall(MatResidual(level->A, b, x, r));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
+  PetscCall(VecNorm(r, NORM_2, &norm[1]));
+  *solves = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *factor is NULL where there are none that solve. Traps that the user has set are for other numbers than those of factors that do not */
+static PetscErrorCode HJMGMakeFactor(const HJMGLevel *level, Mat *factor)
 {
   MatFactorInfo  info;
   MatFactorError failed;
   Mat            A;
   IS             rows, columns;
+  PetscBool      solves = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatConvert(stencil, MATSEQAIJ, MAT_INITIAL_MATRIX, &A));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  PetscCall(MatConvert(level->A, MATSEQAIJ, MAT_INITIAL_MATRIX, &A));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatGetFactor(A, MATSOLVERPETSC, MAT_FACTOR_CHOLESKY, factor));
   PetscCall(MatGetOrdering(A, MATORDERINGND, &rows, &columns));
@@ -60,7 +83,9 @@ static PetscErrorCode HJMGMakeFactor(Mat stencil, Mat *factor)
   PetscCall(MatCholeskyFactorSymbolic(*factor, A, rows, &info));
   PetscCall(MatCholeskyFactorNumeric(*factor, A, &info));
   PetscCall(MatFactorGetError(*factor, &failed));
-  if (failed != MAT_FACTOR_NOERROR) PetscCall(MatDestroy(factor));
+  if (failed == MAT_FACTOR_NOERROR) PetscCall(HJMGFactorSolves(level, *factor, &solves));
+  if (!solves) PetscCall(MatDestroy(factor));
+  PetscCall(PetscFPTrapPop());
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&columns));
   PetscCall(MatDestroy(&A));
@@ -79,7 +104,7 @@ PetscErrorCode HJMGSetUpFactor(PC_HJMG *mg)
   if (mg->cut) may = (PetscBool)(may && points <= HJMGFactorMost(mg, last->op->grid.dim));
   else may = (PetscBool)(may && points > HJ_MG_INVERSE_QUICK && points <= HJ_MG_FACTOR_SMALL);
   if (!may) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGMakeFactor(last->A, &mg->factor));
+  PetscCall(HJMGMakeFactor(last, &mg->factor));
   if (!mg->factor) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGCheckInverse(mg, last, &good, &constants));
   if (good) PetscCall(HJWeightsReset(&last->w));
@@ -172,7 +197,7 @@ static PetscErrorCode HJMGCut(PC_HJMG *mg, PetscInt l, PetscBool *done)
   Mat factor;
 
   PetscFunctionBegin;
-  PetscCall(HJMGMakeFactor(mg->level[l].A, &factor));
+  PetscCall(HJMGMakeFactor(&mg->level[l], &factor));
   *done = (PetscBool)(factor != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGCutGrids(mg, l));
