@@ -451,21 +451,24 @@ static PetscErrorCode HJEstimatorSolve(KSP ksp, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Takes as long as n^2 steps do */
+/* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Takes as long as n^2 steps do.
+   All ranks get those of the first: what LAPACK rounds hangs on where its arrays lie, and one rank would see a value that another does not */
 static PetscErrorCode HJEstimatorValues(KSP ksp, PetscReal fraction, PetscReal *largest, PetscReal *least)
 {
   PetscInt   n, found;
-  PetscReal *re, *im;
+  PetscReal *re, *im, values[2] = {0.0, 0.0};
 
   PetscFunctionBegin;
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(PetscMalloc2(n, &re, n, &im));
   PetscCall(KSPComputeEigenvalues(ksp, n, re, im, &found));
-  *largest = *least = 0;
-  for (PetscInt i = 0; i < found; i++) *largest = PetscMax(*largest, re[i]);
+  for (PetscInt i = 0; i < found; i++) values[0] = PetscMax(values[0], re[i]);
   for (PetscInt i = 0; i < found; i++)
-    if (re[i] > fraction * *largest && (*least == 0 || re[i] < *least)) *least = re[i];
+    if (re[i] > fraction * values[0] && (values[1] == 0.0 || re[i] < values[1])) values[1] = re[i];
   PetscCall(PetscFree2(re, im));
+  PetscCallMPI(MPI_Bcast(values, 2, MPIU_REAL, 0, PetscObjectComm((PetscObject)ksp)));
+  *largest = values[0];
+  *least   = values[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
