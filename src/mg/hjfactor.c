@@ -99,7 +99,6 @@ PetscErrorCode HJMGSetUpFactor(PC_HJMG *mg)
   PetscBool       may, good, constants;
 
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&mg->factor));
   PetscCall(HJMGMayFactor(mg, &may));
   if (mg->cut) may = (PetscBool)(may && points <= HJMGFactorMost(mg, last->op->grid.dim));
   else may = (PetscBool)(may && points > HJ_MG_INVERSE_QUICK && points <= HJ_MG_FACTOR_SMALL);

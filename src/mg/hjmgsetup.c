@@ -147,6 +147,7 @@ static PetscErrorCode HJMGSetUpLast(PC pc, PetscBool *done)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   mg->settled = PETSC_FALSE;
+  PetscCall(MatDestroy(&mg->factor)); /* of another grid, or of old values, which may have been symmetric */
   if (symmetric) PetscCall(HJMGSetUpLastSymmetric(pc, last, done));
   else {
     PetscCall(HJMGSetUpCoarsest(pc, last, done));
