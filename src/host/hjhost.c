@@ -213,14 +213,22 @@ static PetscErrorCode HJHostFillTable(HJHost *h, const HJSweep *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of points that have one row of the dictionary, or each its own (row < 0) */
+static HJHostRowFn HJHostRowKernel(const HJHost *h, int row, PetscBool zero)
+{
+  const PetscInt d = h->st.dim - 1;
+
+  if (row < 0) return (zero ? h->kernels->indexed_zero : h->kernels->indexed)[h->shape][d];
+  return zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d];
+}
+
 /*
    The points [lo, hi) of a line, all with one row of the dictionary, or each with its own (row < 0); at is the place of the line's first
    point in the index
 */
 static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt lo, PetscInt hi, PetscCount at, PetscBool zero)
 {
-  const PetscInt d = h->st.dim - 1;
-  HJHostRow      r;
+  HJHostRow r;
 
   if (h->st.dof > 1) {
     HJHostSystemRun(h, line, row, lo, hi, at, zero);
@@ -231,14 +239,9 @@ static void HJHostRun(const HJHost *h, const HJHostRow *line, int row, PetscInt 
   r.y = line->y + lo;
   if (!zero)
     for (int l = 0; l < 9; l++) r.x[l] = line->x[l] ? line->x[l] + lo : NULL;
-  if (row < 0) {
-    r.c     = line->c;
-    r.index = h->st.index + at + lo;
-    (zero ? h->kernels->indexed_zero[h->shape][d] : h->kernels->indexed[h->shape][d])(&r);
-  } else {
-    r.c = line->c + (PetscCount)row * (1 + h->st.nslots);
-    (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][d])(&r);
-  }
+  r.c     = line->c + (row < 0 ? 0 : (PetscCount)row * (1 + h->st.nslots));
+  r.index = h->st.index + at + lo;
+  (*HJHostRowKernel(h, row, zero))(&r);
 }
 
 /* A few points at an end of a line, each by its own row: those of walls often are a diagonal alone */
@@ -272,7 +275,7 @@ static PetscBool HJHostLongRun(const HJHost *h, HJHostRow *line, const HJLineRun
 
   if (h->st.dof > 1 || lo >= PetscMin(line->n, HJ_HOST_MIN_RUN) || line->n - hi >= HJ_HOST_MIN_RUN) return PETSC_FALSE;
   line->c += (PetscCount)longest->row * (1 + h->st.nslots);
-  (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
+  (*HJHostRowKernel(h, longest->row, zero))(line);
   line->c = c;
   if (lo > 0) HJHostFew(h, line, 0, lo, at, zero);
   if (hi < line->n) HJHostFew(h, line, hi, line->n, at, zero);
@@ -285,11 +288,9 @@ static void HJHostDictionaryLine(const HJHost *h, HJHostRow *line, PetscInt firs
   const HJLineRun *run = h->runs + h->line_runs[lineno];
 
   while (run[1].first <= first) run++;
-  if (run[1].first - first >= line->n && h->st.dof == 1) {
-    if (run->row < 0) line->index = h->st.index + at;
-    else line->c += (PetscCount)run->row * (1 + h->st.nslots);
-    if (run->row < 0) (zero ? h->kernels->indexed_zero : h->kernels->indexed)[h->shape][h->st.dim - 1](line);
-    else (zero ? h->kernels->constant_zero : h->kernels->constant[h->shape][h->st.dim - 1])(line);
+  if (run->row < 0 && run[1].first - first >= line->n && h->st.dof == 1) {
+    line->index = h->st.index + at;
+    (*HJHostRowKernel(h, -1, zero))(line);
     return;
   }
   if (HJHostLongRun(h, line, run, first, at, zero)) return;
