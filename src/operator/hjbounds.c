@@ -452,7 +452,7 @@ static PetscErrorCode HJEstimatorSolve(KSP ksp, Vec b)
 }
 
 /* Of the last solve: the largest Ritz value, and the least above a fraction of it; 0 where there is none. Takes as long as n^2 steps do.
-   All ranks get those of the first: what LAPACK rounds hangs on where its arrays lie, and one rank would see a value that another does not */
+   All ranks get the first one's: what LAPACK rounds depends on where its arrays lie, so that ranks would decide differently */
 static PetscErrorCode HJEstimatorValues(KSP ksp, PetscReal fraction, PetscReal *largest, PetscReal *least)
 {
   PetscInt   n, found;
