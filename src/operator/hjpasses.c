@@ -341,6 +341,26 @@ HJCoarser HJCoarserOf(const HJTransfer *t)
   return coarser;
 }
 
+/* Whether each neighbour of this rank is itself across a period, and sweeps read it there */
+static PetscBool HJOperatorWraps(const HJOperator *op)
+{
+  return (PetscBool)(op->limits.wraps && HJGridIsWrapped(&op->grid));
+}
+
+/* Lines of a correction below and above the rank's own: those of its other end where the slowest direction is a period of one rank */
+static PetscErrorCode HJOperatorGetBeside(HJOperator *op, HJCoarser *coarser)
+{
+  PetscFunctionBegin;
+  if (op->coarse) {
+    coarser->depth = op->coarse->depth;
+    PetscCall(HJPlanesGet(op->coarse, coarser->correction, NULL, coarser->beside, NULL));
+  } else if (HJOperatorWraps(op) && op->grid.periodic[1]) {
+    coarser->depth     = coarser->n[1];
+    coarser->beside[0] = coarser->beside[1] = coarser->correction;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The vector of the coarser grid that a run has to do with: its array, and whether it lies in the memory of a device */
 static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJCoarser *coarser, PetscBool *here)
 {
@@ -354,9 +374,7 @@ static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJ
   if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
   else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
   *here = (PetscBool)PetscMemTypeDevice(mtype);
-  if (!*here || !run->c || !op->coarse) PetscFunctionReturn(PETSC_SUCCESS);
-  coarser->depth = op->coarse->depth;
-  PetscCall(HJPlanesGet(op->coarse, coarser->correction, NULL, coarser->beside, NULL));
+  if (*here && run->c) PetscCall(HJOperatorGetBeside(op, coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,7 +443,7 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 {
   if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || t->fine.periodic[d]) return PETSC_FALSE;
+    if (t->factor[d] != 2 || (t->fine.periodic[d] && (!HJOperatorWraps(op) || HJTransferAdjoins(t, d)))) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
@@ -442,7 +460,7 @@ static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int 
 {
   PetscBool here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
 
-  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts);
+  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && (op->limits.ghosts || HJOperatorWraps(op)));
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
     can[n]                     = here && HJOperatorBackendCan(op, HJ_CORRECTS, n);
     can[HJ_COARSER_COUNTS + n] = here && HJOperatorBackendCan(op, HJ_RESTRICTS, n) && op->grid.min_width > n;
@@ -473,7 +491,7 @@ PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t
     op->corrects |= can[n] << n;
     op->restricts |= can[HJ_COARSER_COUNTS + n] << n;
   }
-  if (op->coarse || !most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (op->coarse || !most || HJOperatorWraps(op)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(
     HJPlanesCreate(da, &t->coarse, most / 2 + 1, PETSC_FALSE, op->ops, (HJExchange){op->halo_ops, op->exchange_timeout}, &op->coarse));
   op->coarse->halo->with_next = PETSC_TRUE; /* with the values that the sweep starts from */

@@ -95,7 +95,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
       FetchVector(Row(0, back), w.b);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
-      if (CORRECTED && row & 1) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
+      if (CORRECTED && row & 1) HJ2DFetchCoarse<false>(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
     } else {
       if (!RESTRICTED) HJ2DClear(XRow(row), w.lane);
       HJ2DClear(Row(0, back), w.lane);
@@ -245,7 +245,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
   {
     const int start = COARSER ? w.row_lo & ~1 : w.row_lo, end = w.y1 + LEVELS + 2 * RESTRICTED;
 
-    if (CORRECTED) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, start >> 1);
+    if (CORRECTED) HJ2DFetchCoarse<false>(g, w, w.smem + COARSE_AT, start >> 1);
 #pragma unroll
     for (int i = 0; i < AHEAD - 1; i++) Fetch(start + i, -i);
     for (int row = start; row < end; row += 2) {
