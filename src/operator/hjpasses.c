@@ -448,6 +448,10 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
   return PETSC_TRUE;
 }
 
+/* Of a period of one rank: how many more fine points than subiterations there must be, so that what a sweep reads of a correction beyond an
+   end lies within one period */
+#define HJ_CORRECTED_MORE 4
+
 /* Subiterations that a kernel which has to do with the coarser grid may have are fewer: bits of a mask */
 #define HJ_COARSER_COUNTS 16
 
@@ -462,7 +466,9 @@ static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int 
 
   if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && (op->limits.ghosts || HJOperatorWraps(op)));
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
-    can[n]                     = here && HJOperatorBackendCan(op, HJ_CORRECTS, n);
+    const PetscBool wide = (PetscBool)(!HJOperatorWraps(op) || op->grid.min_width >= n + HJ_CORRECTED_MORE);
+
+    can[n]                     = here && wide && HJOperatorBackendCan(op, HJ_CORRECTS, n);
     can[HJ_COARSER_COUNTS + n] = here && HJOperatorBackendCan(op, HJ_RESTRICTS, n) && op->grid.min_width > n;
   }
 }
