@@ -176,7 +176,10 @@ static PetscErrorCode TestCorrected(void)
 {
   static const Problem arrays[2]  = {{2, {1025, 769, 1}, DIRICHLET, VARYING, PETSC_FALSE},
                                      {3, {257, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE}};
-  static const Problem periods[3] = {{2, {768, 512, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
+  static const Problem periods[6] = {{2, {512, 256, 1}, PERIODIC, VARYING, PETSC_FALSE},
+                                     {2, {256, 257, 1}, PERIODIC_FIRST, VARYING, PETSC_FALSE},
+                                     {2, {257, 256, 1}, PERIODIC_LAST, VARYING, PETSC_FALSE},
+                                     {2, {768, 512, 1}, PERIODIC, CONSTANT, PETSC_FALSE},
                                      {2, {384, 513, 1}, PERIODIC_FIRST, CONSTANT, PETSC_FALSE},
                                      {2, {513, 384, 1}, PERIODIC_LAST, CONSTANT, PETSC_FALSE}};
   PetscBool            cuda       = PETSC_FALSE;
@@ -190,7 +193,7 @@ static PetscErrorCode TestCorrected(void)
   PetscCall(TestFrame(size == 1 ? &streamed[1] : &streamed_cut, 8, PETSC_TRUE));
   for (PetscInt k = 4; k <= 8 && size == 1; k += 2) PetscCall(TestFrame(&arrays[0], k, PETSC_FALSE));
   for (PetscInt k = 3; k <= 4 && size == 1; k++) PetscCall(TestFrame(&arrays[1], k, PETSC_FALSE));
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 6; i++) {
     for (PetscInt k = 4; k <= 8 && size == 1; k += 2) PetscCall(TestFrame(&periods[i], k, PETSC_FALSE));
     if (size == 1) PetscCall(TestFrame(&periods[i], 8, PETSC_TRUE));
   }

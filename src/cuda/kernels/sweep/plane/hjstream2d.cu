@@ -427,12 +427,20 @@ static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
   g->region[g->nregions++] = {0, i, s->nstrips, 0, 0};
 }
 
+/* The variant that has to do with the coarser grid. Kernels of one row know no wrap where the slowest direction alone is a period */
+static int HJStream2DCoarserVariant(const HJGrid *grid, const HJDStencil *st, int variant)
+{
+  const bool wraps = HJGridPeriod(grid, 0) || (st->storage != HJ_DICTIONARY && HJGridIsWrapped(grid));
+
+  return wraps ? HJ2DWrapped(variant) : variant;
+}
+
 static int HJStream2DVariant(const HJ_CUDA *cu, const HJDSweep *sweeps, const HJGeometry *geometry)
 {
   const bool in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
 
-  if (geometry->corrects) return geometry->wraps ? HJ2D_WRAP_CORRECTED : HJ2D_CORRECTED;
-  if (geometry->restricts) return geometry->wraps ? HJ2D_WRAP_RESTRICTED : HJ2D_RESTRICTED;
+  if (geometry->corrects) return HJStream2DCoarserVariant(&cu->grid, &cu->st, HJ2D_CORRECTED);
+  if (geometry->restricts) return HJStream2DCoarserVariant(&cu->grid, &cu->st, HJ2D_RESTRICTED);
   if (geometry->wraps || (in_place && ghosts)) return HJ2D_WRAP;
   return HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
 }
@@ -590,10 +598,12 @@ static bool HJStream2DIsFrame(const HJGrid *grid, const HJDStencil *st)
 }
 
 /* Sweeps that have to do with the coarser grid */
-static bool HJStream2DHas(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int variant, int levels)
+static bool HJStream2DHas(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int plain, int levels)
 {
+  const int         variant   = HJStream2DCoarserVariant(grid, st, plain);
   const HJ2DKernel *k         = HJStream2DCoarserTable(st, variant);
-  const bool        symmetric = st->storage == HJ_SYMMETRIC && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && !HJGridHasNeighbors(grid);
+  const bool        whole     = HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && (!HJGridHasNeighbors(grid) || HJGridIsWrapped(grid));
+  const bool        symmetric = st->storage == HJ_SYMMETRIC && whole;
 
   if (st->dim != 2 || !(symmetric || (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR))) return false;
   while (k->levels && k->levels != levels) k++;
@@ -612,11 +622,11 @@ static int HJStream2DTakes(const HJDevice *device, const HJAsk *ask)
   case HJ_SLAB: /* a launch is laid out by the index, which is another for each slab */
     return st->storage == HJ_DICTIONARY && st->nrows == 1 ? HJStream2DMaxCount(device, grid, st) : 0;
   case HJ_CORRECTS:
-    if (HJGridPeriod(grid, 0)) return HJStream2DWraps(device, grid, st) && HJStream2DHas(device, grid, st, HJ2D_WRAP_CORRECTED, ask->count);
+    if (HJGridPeriod(grid, 0) && !HJStream2DWraps(device, grid, st)) return 0;
     return HJStream2DHas(device, grid, st, HJ2D_CORRECTED, ask->count);
   case HJ_RESTRICTS:
     if (HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS) return 0;
-    return HJStream2DHas(device, grid, st, HJGridPeriod(grid, 0) ? HJ2D_WRAP_RESTRICTED : HJ2D_RESTRICTED, ask->count - 1);
+    return HJStream2DHas(device, grid, st, HJ2D_RESTRICTED, ask->count - 1);
   default:
     return 0;
   }

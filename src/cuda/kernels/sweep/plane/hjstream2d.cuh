@@ -113,6 +113,12 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
 /* From the fourth on: with a correction; with a restriction of the residual, from a zero guess; the same of sweeps that wrap */
 enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_RESTRICTED, HJ2D_WRAP_CORRECTED, HJ2D_WRAP_RESTRICTED, HJ2D_VARIANTS };
 
+/* That which wraps, of one with a correction or a restriction */
+__host__ __device__ constexpr int HJ2DWrapped(int variant)
+{
+  return variant == HJ2D_CORRECTED ? HJ2D_WRAP_CORRECTED : HJ2D_WRAP_RESTRICTED;
+}
+
 __host__ __device__ constexpr bool HJ2DWraps(int variant)
 {
   return variant == HJ2D_WRAP || variant == HJ2D_WRAP_CORRECTED || variant == HJ2D_WRAP_RESTRICTED;

@@ -13,10 +13,10 @@ extern const HJ2DKernel HJ2DSymmetricCorrectedKernels[], HJ2DSymmetricRestricted
 #if defined(__CUDACC__)
 
 /* Starts the copy of the points of a coarse row that the strip's columns lie on and between, 0 where there are none; at: the first of
-   HJ2D_COARSE_ROWS rows. WRAP: columns beyond an end are those inside the other one */
+   HJ2D_COARSE_ROWS rows. WRAP: columns beyond an end are those inside the other one, where the sweep's wrap */
 template <bool WRAP> __device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
 {
-  const int          begin = (w.x0 >> 1) + w.lane, period = WRAP ? g.coarse_n[0] : 0;
+  const int          begin = (w.x0 >> 1) + w.lane, period = WRAP && w.s->wrap ? g.coarse_n[0] : 0;
   const int          column[3] = {HJDWrap(begin, period), HJDWrap(begin + 32, period), HJDWrap(begin + 64, period)};
   const PetscScalar *lines     = g.coarse[(row >= 0) + (row >= g.coarse_n[1])],
                     *src       = lines ? lines + (long long)row * g.coarse_n[0] : g.coarse[1];
