@@ -2,16 +2,18 @@
 /*
    Cycles of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row: kernels of one row do the points
    inside, on the user's own vectors. What the cycles make of the known points' unknowns depends on these alone, and is had at once; where
-   rows inside have their columns, they must be 0 from beginning to end. Decides where that is done.
+   rows inside have their columns, they must be 0 from beginning to end: cycles from zero on a device are started before that is known, and
+   are done again, by all rows, where it is not so. Decides where that is done.
 */
 #include "hjpc.h"
 #include "operator/hjknown.h"
 #include "operator/hjvectors.h"
 
-/* Where rows inside have columns of known ones, whether these are 0 is to be waited for, on a device 50 µs: that pays in 3D alone, where
-   kernels of several rows take twice the time of those of one, on grids of so many points (H200: 257³ 1.22 to 1.6 times the time of the
-   points inside for 1.9 to 2.2; 4097² 1.6 for 1.2 to 1.4) */
-#define HJ_INNER_KEPT 8000000
+/* Where rows inside have columns of known ones: points of a device's grid on which cycles take longer than to learn whether these are 0, so
+   that nothing waits where they start from zero; and of one on which waiting for that first takes less time than kernels of several rows
+   (not measured) */
+#define HJ_INNER_KEPT   2000000
+#define HJ_INNER_WAITED 8000000
 
 struct _n_HJInner {
   HJOperator   *op;      /* of the points inside */
@@ -26,7 +28,7 @@ static PetscBool HJInnerPays(const HJKnown *known, const HJOperator *whole)
 {
   if (!known->any) return PETSC_FALSE;
   if (!known->kept || PetscMemTypeHost(whole->ops->mtype)) return PETSC_TRUE;
-  return (PetscBool)(whole->grid.dim == 3 && HJBoxSize(&whole->grid.owned) >= HJ_INNER_KEPT);
+  return (PetscBool)(HJBoxSize(&whole->grid.owned) >= HJ_INNER_KEPT);
 }
 
 /* The operator of the points inside, where all of these have one row; else it stays NULL */
@@ -128,14 +130,20 @@ static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt i
 
 PetscErrorCode HJInnerRun(HJInner in, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, PetscBool *done)
 {
-  HJRun run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(in->op->ops->mtype), kept = in->known.kept;
+  const PetscBool ahead = (PetscBool)(kept && device && zero), waits = (PetscBool)(kept && !ahead);
+  HJRun           run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
 
   PetscFunctionBegin;
   PetscCall(HJVecsAreIn(in->op->ops, b, x, done));
-  if (*done && in->known.kept) PetscCall(HJKnownPointsAreZero(&in->points, b, zero ? NULL : x, done));
+  if (waits && device && HJBoxSize(&in->lies) < HJ_INNER_WAITED) *done = PETSC_FALSE;
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kept) PetscCall(HJKnownPointsAskZero(&in->points, b, zero ? NULL : x));
+  if (waits) PetscCall(HJKnownPointsAreZero(&in->points, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJInnerSetKnown(in, w, its, zero, b, x));
   PetscCall(HJOperatorRun(in->op, w, &run));
+  if (ahead) PetscCall(HJKnownPointsAreZero(&in->points, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -150,6 +150,15 @@ static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, doub
   }
 }
 
+/* yes: in memory of the host */
+static __global__ void HJAskSome_Kernel(long long n, const PetscCount *which, const double *x, const double *y, double *yes)
+{
+  bool some = false;
+
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) some = some || !(x[which[i]] == 0) || (y && !(y[which[i]] == 0));
+  if (some) *yes = 1.0;
+}
+
 /* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
 typedef struct {
   int       width[3];
@@ -456,6 +465,49 @@ static PetscErrorCode HJArraysMixAt_CUDA(PetscCount n, const PetscCount *which, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJAnswerCreate_CUDA(HJAnswer *answer)
+{
+  cudaEvent_t found;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventCreateWithFlags(&found, cudaEventDisableTiming));
+  answer->found = found;
+  PetscCall(HJPinnedAlloc(&answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAskSome_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *x, const PetscScalar *y,
+                                           HJAnswer *answer)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  *answer->yes = 0.0;
+  HJArraysLaunch(HJAskSome_Kernel, n, n, which, x, y, answer->yes);
+  PetscCallCUDA(cudaEventRecord((cudaEvent_t)answer->found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The caller decides by it what to do next */
+static PetscErrorCode HJAnswerWait_CUDA(const HJAnswer *answer, PetscBool *yes)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventSynchronize((cudaEvent_t)answer->found));
+  *yes = (PetscBool)(*(volatile double *)answer->yes != 0.0);
+  PetscCall(PetscLogGpuToCpu(sizeof(double)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAnswerDestroy_CUDA(HJAnswer *answer)
+{
+  PetscFunctionBegin;
+  if (!answer->yes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaEventDestroy((cudaEvent_t)answer->found));
+  PetscCall(HJPinnedFree(&answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const dim3      block(HJ_PART_THREADS, HJ_ARRAYS_THREADS / HJ_PART_THREADS);
@@ -655,5 +707,6 @@ const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,         HJArraysAlloc_CUDA,    
                                  HJArraysPut_CUDA,       HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
                                  HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
                                  HJArraysSpreadAll_CUDA, HJArraysJoinAll_CUDA,    HJArraysHolds_CUDA,    HJArraysLayers_CUDA,
-                                 HJArraysKnown_CUDA,     HJArraysMixAt_CUDA};
+                                 HJArraysKnown_CUDA,     HJArraysMixAt_CUDA,      HJArraysAskSome_CUDA,  HJAnswerCreate_CUDA,
+                                 HJAnswerWait_CUDA,      HJAnswerDestroy_CUDA};
 #endif
