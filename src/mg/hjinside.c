@@ -200,13 +200,14 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool cycles, PetscBool solves)
 {
   PC_HJMG         *mg = (PC_HJMG *)pc->data;
   const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
-  mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  mg->placed        = (PetscBool)(in && cycles && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  mg->solves_placed = (PetscBool)(mg->placed && solves);
   if (!mg->placed) PetscCall(VecDestroy(&mg->other));
   if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
   mg->lies = HJKnownLies(&in->known, &in->grid);
