@@ -324,6 +324,9 @@ static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of PCHJMG, where cycles are compared digit by digit */
+#define ALL_DIGITS HJ_BY_PRECISION(PC_HJMG_PRECISION_DOUBLE, PC_HJMG_PRECISION_AUTO)
+
 /* A solver and the PC in it; da may be NULL. Tolerances are PETSc's, and options are not read */
 static inline PETSC_UNUSED PetscErrorCode ProblemKSP(DM da, Mat A, KSPType type, PCType pctype, KSP *ksp, PC *pc)
 {

@@ -96,6 +96,7 @@ static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
   PetscCall(PCSetOperators(*pc, A, A));
   PetscCall(PCSetDM(*pc, da));
   PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(PCHJMGSetPrecision(*pc, ALL_DIGITS));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

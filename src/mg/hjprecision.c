@@ -15,6 +15,8 @@
 
 /* Points of the finest grid from which on a GPU gains by single: CG takes 0.91 of the time at 129^3, 0.84 at 193^3 (H100) */
 #define HJ_MG_SINGLE_POINTS 4000000.0
+/* Those of a rank from which on a CPU does: 65^2 and 17^3 take 0.82 to 0.94 of the time, 33^2 and 9^3 0.97 to 1.13 (EPYC, AVX-512) */
+#define HJ_MG_SINGLE_HOST_POINTS 4000.0
 /* What rounding a correction may add to the residual that a cycle leaves, as a share of the one before it: cycles leave 0.02. At 0.01
    (1025^2, smooth) CG may take 5 iterations for 4; at 0.07 (2049^2, one row) a solver takes 6 cycles for 5 */
 #define HJ_MG_SINGLE_ROUNDING 3e-3
@@ -43,7 +45,7 @@ PetscErrorCode HJMGSingleSuits(const PC_HJMG *mg, KSP ksp, PetscBool *suits)
   const PetscObject o = (PetscObject)ksp;
 
   PetscFunctionBegin;
-  if (mg->precision == PC_HJMG_PRECISION_AUTO)
+  if (mg->precision == PC_HJMG_PRECISION_AUTO && mg->nlevels && PetscMemTypeDevice(mg->level[0].op->ops->mtype))
     PetscCall(PetscObjectTypeCompareAny(o, suits, KSPCG, KSPHJCG, "")); /* see HJMGSingleGains() */
   else PetscCall(PetscObjectTypeCompareAny(o, suits, KSPRICHARDSON, KSPHJRICHARDSON, KSPCG, KSPHJCG, KSPFCG, KSPFGMRES, KSPGCR, ""));
   *suits = (PetscBool)(*suits && ksp->normtype != KSP_NORM_NONE); /* else it may be a part of another's preconditioner */
@@ -66,16 +68,22 @@ static PetscBool HJMGSingleScales(PetscReal largest)
 }
 
 /*
-   Whether single precision is quicker, under CG. With arrays of 7 points at 257^3 that takes 0.80 of the time on an H100, 0.90 on an H200.
-   A solver by cycles alone takes 0.82 and 1.03, with one row 1.02, at 4097^2 1.25: beside the residual in double, for which x and b are
-   read and x is written, as many bytes are moved as in its cycle in double, which makes that residual on its way
+   Whether single precision is quicker. On a CPU a solver takes 0.60 to 0.75 of the time, CG 0.67 to 0.89 (65^3 to 129^3, 257^2 to 1025^2).
+   On a GPU CG gains, with arrays of 7 points: at 257^3 that takes 0.80 of the time on an H100, 0.90 on an H200. A solver by cycles alone
+   takes 0.82 and 1.03, with one row 1.02, at 4097^2 1.25: beside the residual in double, for which x and b are read and x is written, as
+   many bytes are moved as in its cycle in double, which makes that residual on its way. Collective
 */
-static PetscBool HJMGSingleGains(const PC_HJMG *mg)
+static PetscErrorCode HJMGSingleGains(PC pc, PetscBool *gains)
 {
+  const PC_HJMG   *mg    = (const PC_HJMG *)pc->data;
   const HJMGLevel *level = &mg->level[0];
+  PetscMPIInt      size;
 
-  return (PetscBool)(PetscMemTypeDevice(level->op->ops->mtype) && level->op->grid.dim == 3 &&
-                     level->op->stencil->storage != HJ_DICTIONARY && HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (PetscMemTypeHost(level->op->ops->mtype)) *gains = (PetscBool)(HJMGPoints(level) >= HJ_MG_SINGLE_HOST_POINTS * size);
+  else *gains = (PetscBool)(level->op->grid.dim == 3 && level->op->stencil->storage != HJ_DICTIONARY && HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Why no cycle of these levels can be in a lower precision than PETSc's; NULL: they can */
@@ -83,7 +91,6 @@ static const char *HJMGSingleLacks(const PC_HJMG *mg)
 {
   if (PetscDefined(USE_REAL_SINGLE)) return "PETSc has no other";
   if (mg->precision == PC_HJMG_PRECISION_DOUBLE) return "asked for";
-  if (mg->precision == PC_HJMG_PRECISION_AUTO && !HJMGSingleGains(mg)) return "single is no quicker here";
   if (!mg->level[0].op->ops->in_single) return "the backend has no kernels for single yet";
   if (mg->on_fewer_ranks) return "the level comes from more ranks";
   if (mg->nlevels < 2) return "there is one level";
@@ -119,7 +126,7 @@ static PetscErrorCode HJMGSingleDeviceLacks(const PC_HJMG *mg, const char **why)
 
 /*
    What rounding a correction adds to the residual: epsilon |D| |x|, of the x that a rough right-hand side has, as a share of that. The
-   coarsest grid says how large x is; there the share is smaller by the squares of the distances of points. On one rank
+   coarsest grid, or what fewer ranks make of it, says how large x is; there the share is smaller by the squares of the distances of points
 */
 static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
 {
@@ -129,7 +136,8 @@ static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
   PetscFunctionBegin;
   PetscCall(HJMGFillRough(level->op->ops, level->b));
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
-  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, NULL, level->b, level->x));
+  if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, HJ_MG_APPLY, level->b, level->x));
+  else PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, NULL, level->b, level->x));
   PetscCall(MatGetDiagonal(level->A, level->r));
   PetscCall(VecPointwiseMult(level->r, level->r, level->x));
   PetscCall(VecNorm(level->r, NORM_2, &norm[0]));
@@ -202,7 +210,8 @@ static const char hj_single_later[] = "no KSP has taken single yet";
 
 PetscErrorCode HJMGSingleSetUp(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool gains;
 
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_REAL_SINGLE) || mg->precision != PC_HJMG_PRECISION_DOUBLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
@@ -210,7 +219,10 @@ PetscErrorCode HJMGSingleSetUp(PC pc)
   PetscCall(HJMGSingleDestroy(mg));
   mg->not_single = HJMGSingleLacks(mg);
   if (!mg->not_single) PetscCall(HJMGSingleDeviceLacks(mg, &mg->not_single));
-  if (!mg->not_single && mg->precision == PC_HJMG_PRECISION_AUTO) mg->not_single = hj_single_later;
+  if (!mg->not_single && mg->precision == PC_HJMG_PRECISION_AUTO) {
+    PetscCall(HJMGSingleGains(pc, &gains));
+    mg->not_single = gains ? hj_single_later : "single is no quicker here";
+  }
   if (!mg->not_single) PetscCall(HJMGSingleMake(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
