@@ -101,10 +101,10 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscBool si
 static PetscErrorCode TestAuto(const Problem *p, const char *solver, const char *cg)
 {
   const char *const types[] = {KSPRICHARDSON, KSPCG}, *const words[] = {solver, cg};
-  DM                da;
-  Mat               A;
-  Vec               b, x;
-  Solved            s[2];
+  DM     da;
+  Mat    A;
+  Vec    b, x;
+  Solved s[2];
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
@@ -335,8 +335,8 @@ int main(int argc, char **argv)
 {
   const Problem tiny = {3, {15, 15, 15}, DIRICHLET, VARYING, PETSC_FALSE}, small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE},
                 large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE}, wide = {2, {601, 601, 1}, DIRICHLET, VARYING, PETSC_FALSE};
-  PetscBool     all = PETSC_FALSE, some = PETSC_FALSE, only_long;
-  int           code;
+  PetscBool all = PETSC_FALSE, some = PETSC_FALSE, only_long;
+  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());

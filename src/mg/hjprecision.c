@@ -10,8 +10,9 @@
 #include "hjmg.h"
 
 /* Diagonals of a level that differ by more: rounding of the large couplings is then as much as the small ones. Jumps of 1e6 take at most 2
-   iterations more of CG than in double */
-#define HJ_MG_SINGLE_CONTRAST 1e7
+   iterations more of CG than in double, which auto does not spend */
+#define HJ_MG_SINGLE_CONTRAST      1e7
+#define HJ_MG_SINGLE_AUTO_CONTRAST 1e4
 
 /* Points of the finest grid from which on a GPU gains by single: CG takes 0.91 of the time at 129^3, 0.84 at 193^3 (H100) */
 #define HJ_MG_SINGLE_POINTS 4000000.0
@@ -82,7 +83,9 @@ static PetscErrorCode HJMGSingleGains(PC pc, PetscBool *gains)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (PetscMemTypeHost(level->op->ops->mtype)) *gains = (PetscBool)(HJMGPoints(level) >= HJ_MG_SINGLE_HOST_POINTS * size);
-  else *gains = (PetscBool)(level->op->grid.dim == 3 && level->op->stencil->storage != HJ_DICTIONARY && HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
+  else
+    *gains = (PetscBool)(level->op->grid.dim == 3 && level->op->stencil->storage != HJ_DICTIONARY &&
+                         HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +152,9 @@ static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
 /* Why the numbers of the levels are not for single precision; NULL: they are. Collective */
 static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
 {
-  const HJMGSingle single                        = ((PC_HJMG *)pc->data)->single;
+  const PC_HJMG   *mg                            = (const PC_HJMG *)pc->data;
+  const HJMGSingle single                        = mg->single;
+  const PetscBool  by_itself                     = (PetscBool)(mg->precision == PC_HJMG_PRECISION_AUTO);
   PetscReal        bad[1 + 2 * HJ_MG_MAX_LEVELS] = {0.0}, *largest = bad + 1, *least = largest + single->nlevels, contrast = 1.0;
 
   PetscFunctionBegin;
@@ -163,9 +168,9 @@ static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
   PetscCallMPI(
     MPI_Allreduce(MPI_IN_PLACE, bad, (PetscMPIInt)(1 + 2 * single->nlevels), MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   for (PetscInt l = 0; l < single->nlevels; l++) contrast = PetscMax(contrast, largest[l] * least[l]);
-  *why = bad[0] != 0.0                      ? "a number of a level is too large or too small for single"
-         : contrast > HJ_MG_SINGLE_CONTRAST ? "coefficients differ by more than single bears"
-                                            : NULL;
+  *why = bad[0] != 0.0 ? "a number of a level is too large or too small for single"
+         : contrast > (by_itself ? HJ_MG_SINGLE_AUTO_CONTRAST : HJ_MG_SINGLE_CONTRAST) ? "coefficients differ by more than single bears"
+                                                                                       : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
