@@ -584,7 +584,7 @@ static PetscErrorCode TestUneven(void)
   PetscCall(HJOnAllRanks(PETSC_COMM_WORLD, &good));
   PetscCall(HJTestOK(good, "ipc: exchanges outside of cycles, some of which one rank alone has recorded"));
   PetscCall(HJBackendCUDA.free(NULL, &own));
-  PetscCall(HJFenceDestroy(&fence));
+  PetscCall(HJHaloDestroy(&fence));
   PetscCall(HJHaloDestroy(&halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -172,8 +172,6 @@ typedef enum { WITHOUT, OTHER, UPDATE } Addend;
 /* y = b + alpha A x by the coefficients, against AIJ; staged: x, or y, lies on the host */
 static PetscErrorCode Compare(Setup *s, PetscBool transpose, Addend addend, PetscScalar alpha, PetscInt staged, PetscReal *worst)
 {
-  PetscErrorCode (*apply)(HJProducts *, const HJCoefficients *, PetscScalar, Vec, Vec, Vec) = transpose ? HJProductsApplyTranspose
-                                                                                                        : HJProductsApply;
   Vec       x, b, y, xr, br, want;
   PetscReal diff;
 
@@ -188,7 +186,7 @@ static PetscErrorCode Compare(Setup *s, PetscBool transpose, Addend addend, Pets
   else PetscCall(MatMult(s->aij, xr, want));
   PetscCall(VecScale(want, alpha));
   if (addend != WITHOUT) PetscCall(VecAXPY(want, 1.0, br));
-  PetscCall(apply(s->products, &s->a, alpha, x, addend == WITHOUT ? NULL : addend == OTHER ? b : y, y));
+  PetscCall(HJProductsApply(s->products, &s->a, transpose, alpha, x, addend == WITHOUT ? NULL : addend == OTHER ? b : y, y));
   PetscCall(Difference(y, want, &diff));
   *worst = diff <= *worst ? *worst : diff;
   PetscCall(VecDestroy(&x));
@@ -210,8 +208,8 @@ static PetscErrorCode Repeats(Setup *s, PetscBool *same)
   PetscCall(CreateVector(s, 1, PETSC_FALSE, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecDuplicate(x, &z));
-  PetscCall(HJProductsApplyTranspose(s->products, &s->a, 1.5, x, NULL, y));
-  PetscCall(HJProductsApplyTranspose(s->products, &s->a, 1.5, x, NULL, z));
+  PetscCall(HJProductsApply(s->products, &s->a, PETSC_TRUE, 1.5, x, NULL, y));
+  PetscCall(HJProductsApply(s->products, &s->a, PETSC_TRUE, 1.5, x, NULL, z));
   PetscCall(Difference(y, z, &diff));
   *same = (PetscBool)(diff == 0);
   PetscCall(VecDestroy(&x));

@@ -377,27 +377,27 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
 /* A vector of the level to that of the ranks below, NULL where this is none of them, and back */
 static PetscErrorCode HJMGGatherDown(HJMGGather g, Vec v, Vec below)
 {
-  HJVecArray from, to = {.used = NULL};
+  HJVecArray from, to;
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, v, &g->stage[0], &from));
-  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, below, &g->stage[1], &to));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, below, &g->stage[1], &to));
   PetscCall(HJMoveRun(g->down, from.used, to.used));
-  if (below) PetscCall(HJVecClose(&to));
+  PetscCall(HJVecClose(&to));
   PetscCall(HJVecClose(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJMGGatherUp(HJMGGather g, Vec below, Vec v)
 {
-  HJVecArray from = {.used = NULL}, to;
+  HJVecArray from, to;
 
   PetscFunctionBegin;
-  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, below, &g->stage[1], &from));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, below, &g->stage[1], &from));
   PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, v, &g->stage[0], &to));
   PetscCall(HJMoveRun(g->up, from.used, to.used));
   PetscCall(HJVecClose(&to));
-  if (below) PetscCall(HJVecClose(&from));
+  PetscCall(HJVecClose(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -624,7 +624,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->zero_rows = 0;
   PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
-  PetscCall(HJFenceDestroy(&mg->fence));
+  PetscCall(HJHaloDestroy(&mg->fence));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscCall(VecDestroy(&mg->shares));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,8 +13,7 @@ static PetscErrorCode HJMatMultiply(Mat A, PetscBool transpose, PetscScalar alph
 
   PetscFunctionBegin;
   PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  if (transpose) PetscCall(HJProductsApplyTranspose(products, c, alpha, x, b, y));
-  else PetscCall(HJProductsApply(products, c, alpha, x, b, y));
+  PetscCall(HJProductsApply(products, c, transpose, alpha, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -520,8 +519,7 @@ static PetscErrorCode HJMatSums(Mat A, NormType type, PetscReal largest, Vec sum
   else c.rows = a;
   PetscCall(VecDuplicate(sums, &ones));
   PetscCall(VecSet(ones, 1.0));
-  if (type == NORM_1) PetscCall(HJProductsApplyTranspose(hj->products, &c, 1.0, ones, NULL, sums));
-  else PetscCall(HJProductsApply(hj->products, &c, 1.0, ones, NULL, sums));
+  PetscCall(HJProductsApply(hj->products, &c, (PetscBool)(type == NORM_1), 1.0, ones, NULL, sums));
   PetscCall(VecDestroy(&ones));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,7 @@ static PetscErrorCode HJTransferApply(Mat P, PetscBool transpose, Vec x, Vec b, 
   PetscCall(HJVecOnDevice(y, &on[2]));
 #endif
   PetscCall(HJTransferGetOps(P, (PetscBool)(on[0] && on[1] && on[2] && !bound && !((Mat_HJTransfer *)P->data)->host_only), &op));
-  PetscCall(HJTransfersApply(op, transpose, x, b, y));
+  PetscCall(HJTransfersApply(op, transpose, NULL, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
