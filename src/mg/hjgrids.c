@@ -297,7 +297,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscFunctionBegin;
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
-    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));
+    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P));
   }
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_INTERPOLATION, &set));
   level->follows_rows = PETSC_FALSE;

@@ -69,8 +69,8 @@ PETSC_INTERN PetscErrorCode HJMatTransferLeave(Mat, Vec);
    beside it over the diagonal there. Where the interpolation is exact, P^T A P is what elimination of the points between leaves, and
    residuals that are restricted so are its right-hand side */
 PETSC_INTERN PetscErrorCode HJMatTransferSetColumns(Mat P, Mat A);
-/* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
+/* From now on MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
    entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
-PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat);
 /* Whether its products are of symmetric matrices; of those on one rank without periodicity half the coefficients are then kept */
 PETSC_INTERN PetscErrorCode HJMatTransferSetSymmetric(Mat, PetscBool);

@@ -144,8 +144,8 @@ PETSC_INTERN PetscErrorCode HJVecTypeOnDevice(VecType, PetscBool *);
 PETSC_INTERN PetscErrorCode HJVecOnDevice(Vec, PetscBool *);
 /* Whether the matrix lives on the device: its vectors do, and it is not bound to the CPU. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMatOnDevice(Mat, PetscBool *);
-/* ... and these vectors, of which the second may be NULL, are there as well */
-PETSC_INTERN PetscErrorCode HJMatOnDeviceWith(Mat, Vec, Vec, PetscBool *);
+/* Who works on arrays where the matrix lives, if these vectors, each of which may be NULL, are there as well; else the host */
+PETSC_INTERN PetscErrorCode HJMatFindOps(Mat, PetscInt n, const Vec[], const HJArrayOps **);
 /* From now on ->c is valid on the host, with its index or arrays, or ->d on the device */
 PETSC_INTERN PetscErrorCode HJMatGetHost(Mat);
 PETSC_INTERN PetscErrorCode HJMatGetDevice(Mat);
@@ -195,9 +195,9 @@ PETSC_INTERN PetscErrorCode HJMatExpandIn(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 /* Collective. The smallest storage that holds the coefficients */
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
-/* The same of coefficients that are all new, on all ranks: rows of a dictionary that differ only where they lead outside the domain become
-   one */
-PETSC_INTERN PetscErrorCode HJMatChooseAnew(Mat);
+/* The same of coefficients that any rank has changed. merges: all are new, and rows of a dictionary that differ only where they lead outside
+   the domain become one */
+PETSC_INTERN PetscErrorCode HJMatChooseStorage(Mat, PetscBool merges);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
 PETSC_INTERN PetscBool      HJMatIsFinite(PetscInt, const PetscScalar[]);
@@ -233,8 +233,6 @@ PETSC_INTERN PetscErrorCode HJMatComposeStored(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
-/* Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
-PETSC_INTERN PetscErrorCode HJMatCopyRows(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatGetRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatRestoreRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 

@@ -498,8 +498,7 @@ static PetscErrorCode HJMatSettle(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of coefficients that any rank has changed; merges: those of a dictionary are compared too */
-static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
+PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
 {
   Mat_HJStencil    *hj      = (Mat_HJStencil *)A->data;
   HJCoefficients   *c       = &hj->c;
@@ -543,13 +542,6 @@ PetscErrorCode HJMatChoose(Mat A)
   PetscFunctionBegin;
   PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &changed));
   if (changed) PetscCall(HJMatChooseStorage(A, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatChooseAnew(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMatChooseStorage(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,11 +56,8 @@ static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 /* Where the matrix lives, if both vectors are there too; else the host */
 static PetscErrorCode HJMatGetWith(Mat A, Vec x, Vec y, const HJArrayOps **ops, HJCoefficients **c)
 {
-  PetscBool device;
-
   PetscFunctionBegin;
-  PetscCall(HJMatOnDeviceWith(A, x, y, &device));
-  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscCall(HJMatFindOps(A, 2, (const Vec[]){x, y}, ops));
   PetscCall(HJMatGetIn(A, *ops, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -338,21 +335,6 @@ static PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCopyRows(Mat A, Mat B)
-{
-  PetscFunctionBegin;
-  for (PetscInt r = A->rmap->rstart; r < A->rmap->rend; r++) {
-    PetscInt     n, *columns;
-    PetscScalar *values;
-
-    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 {
   PetscBool same;
@@ -362,7 +344,7 @@ static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   if (same) PetscCall(HJMatSameGrid(A, B, &same));
   if (!same) {
     PetscCall(MatZeroEntries(B));
-    PetscCall(HJMatCopyRows(A, B));
+    PetscCall(HJCopyRows(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatCheckArrays(B));

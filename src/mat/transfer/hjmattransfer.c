@@ -62,10 +62,10 @@ static PetscErrorCode MatMultTransposeAdd_HJTransfer(Mat P, Vec x, Vec b, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
+PetscErrorCode HJMatTransferSetStars(Mat P)
 {
   PetscFunctionBegin;
-  ((Mat_HJTransfer *)P->data)->stars = stars;
+  ((Mat_HJTransfer *)P->data)->stars = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
