@@ -150,7 +150,7 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
 }
 
 /* A matrix without values on the grid of da, of whose points the rows of A are */
-static PetscErrorCode HJMatCreateLike(Mat A, DM da, Mat *B)
+static PetscErrorCode HJMatCreateOn(Mat A, DM da, Mat *B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -166,7 +166,7 @@ PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len)
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  if (!*B) PetscCall(HJMatCreateLike(A, da, B));
+  if (!*B) PetscCall(HJMatCreateOn(A, da, B));
   PetscCall(HJMatFillByArrays(A, *B, why, len));
   if (why[0]) PetscCall(MatDestroy(B));
   if (!*B) PetscFunctionReturn(PETSC_SUCCESS);
@@ -209,7 +209,7 @@ PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat
     B = *out;
     PetscCall(HJMatCheckReuse(A, B));
     PetscCall(MatSetUp(B));
-  } else PetscCall(HJMatCreateLike(A, da, &B));
+  } else PetscCall(HJMatCreateOn(A, da, &B));
   PetscCall(HJMatFillFrom(A, B));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *out = B;

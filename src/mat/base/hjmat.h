@@ -149,9 +149,8 @@ PETSC_INTERN PetscErrorCode HJMatFindOps(Mat, PetscInt n, const Vec[], const HJA
 /* From now on ->c is valid on the host, with its index or arrays, or ->d on the device */
 PETSC_INTERN PetscErrorCode HJMatGetHost(Mat);
 PETSC_INTERN PetscErrorCode HJMatGetDevice(Mat);
-/* Only this copy is valid from now on; the other's memory is given back */
-PETSC_INTERN PetscErrorCode HJMatTouchedHost(Mat);
-PETSC_INTERN PetscErrorCode HJMatTouchedDevice(Mat);
+/* Only the copy that these work on is valid from now on; the other's memory is given back */
+PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 /* The storage is arrays in that memory alone, not initialised where there were none; the storage is chosen again by HJMatChoose() */
 PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType, PetscBool half);
 /* Index or arrays of one copy from another, allocated by ops where there are none; copy reaches the memory of both */
@@ -160,7 +159,6 @@ PETSC_INTERN PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArr
 PETSC_INTERN PetscErrorCode HJMatFree(Mat);
 /* Coefficients where the matrix lives, valid there, and who works on their arrays; they may be changed, then call HJMatTouched() */
 PETSC_INTERN PetscErrorCode HJMatGetHome(Mat, const HJArrayOps **, HJCoefficients **);
-PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 /* Valid in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
 /* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */

@@ -144,33 +144,16 @@ PetscErrorCode HJMatGetDevice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTouchedHost(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
-  hj->symmetric = PETSC_BOOL3_UNKNOWN;
-  if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatTouchedDevice(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
-  hj->symmetric = PETSC_BOOL3_UNKNOWN;
-  PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMatTouched(Mat A, const HJArrayOps *ops)
 {
+  Mat_HJStencil  *hj   = (Mat_HJStencil *)A->data;
+  const PetscBool host = (PetscBool)(ops == &HJArraysHost);
+
   PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(HJMatTouchedHost(A));
-  else PetscCall(HJMatTouchedDevice(A));
+  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : host ? PETSC_OFFLOAD_CPU : PETSC_OFFLOAD_GPU;
+  hj->symmetric = PETSC_BOOL3_UNKNOWN;
+  if (!host) PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
+  else if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -478,7 +478,7 @@ static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
   PetscCall(HJMatOnDevice(A, &device));
   if (device && hj->valid == PETSC_OFFLOAD_CPU && hj->c.storage == HJ_COEFFICIENTS_ARRAYS) {
     PetscCall(HJMatGetDevice(A));
-    PetscCall(HJMatTouchedDevice(A));
+    PetscCall(HJMatTouched(A, hj->device));
   }
   *ops = device && hj->valid != PETSC_OFFLOAD_CPU ? hj->device : &HJArraysHost;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -487,13 +487,14 @@ static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
 /* A matrix that lives on the device keeps no copy on the host */
 static PetscErrorCode HJMatSettle(Mat A)
 {
-  PetscBool device;
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscBool      device;
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDevice(A, &device));
   if (device) {
     PetscCall(HJMatGetDevice(A));
-    PetscCall(HJMatTouchedDevice(A));
+    PetscCall(HJMatTouched(A, hj->device));
   } else PetscCall(HJMatGetHost(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

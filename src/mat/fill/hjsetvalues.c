@@ -94,7 +94,7 @@ static PetscErrorCode MatHJStencilRestoreArrayDOF_HJStencil(Mat A, PetscInt di, 
              di, dj, dk);
   PetscCall(HJMatGetIndexed(A, hj->use[s].vec, PETSC_TRUE, array));
   PetscCall(VecDestroy(&hj->use[s].vec));
-  PetscCall(HJMatTouchedHost(A));
+  PetscCall(HJMatTouched(A, &HJArraysHost));
   hj->use[s].touched = PETSC_TRUE;
   A->assembled       = PETSC_FALSE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
