@@ -17,9 +17,7 @@ static inline PETSC_UNUSED PetscErrorCode BoundBegin(int *argc, char ***argv)
   PetscBool cuda;
 
   PetscFunctionBegin;
-  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(argc, argv));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
   if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,10 +249,7 @@ static inline PETSC_UNUSED PetscErrorCode Multigrid(DM da, Mat A, PetscInt level
 static inline PETSC_UNUSED PetscErrorCode NewPC(Mat A, DM da, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  if (da) PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetBackend(*pc, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

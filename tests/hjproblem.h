@@ -65,6 +65,15 @@ static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PETSC_UNUSED PetscErrorCode ProblemInitialize(int *argc, char ***argv)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether -backend cuda asks for vectors and matrices on the GPU, and this PETSc can have them there. Asked for the first time before
    options are cleared */
 static inline PETSC_UNUSED PetscErrorCode ProblemOnGPU(PetscBool *gpu)
@@ -321,6 +330,17 @@ static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, 
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   *relative = norm[0] == 0.0 ? 0.0 : norm[0] / norm[1];
   PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC of a matrix; da may be NULL. Options are not read */
+static inline PETSC_UNUSED PetscErrorCode ProblemPC(DM da, Mat A, PCType type, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  if (da) PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

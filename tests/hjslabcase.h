@@ -186,10 +186,7 @@ static inline PETSC_UNUSED PetscErrorCode CreatePC(DM da, Mat A, const char *opt
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -611,19 +611,12 @@ static PetscErrorCode TestZeroShell(void)
   PetscCall(VecNorm(x, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(emax == 1.0 && norm[1] > norm[0] && norm[1] < 100 * norm[0]),
                      "a shell matrix of zeros: emax %g, a cycle makes %g of %g", (double)emax, (double)norm[1], (double)norm[0]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &pc, &B, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(BoundBegin(&argc, &argv));
   PetscCall(TestProducts());
   PetscCall(TestImages());
@@ -633,7 +626,5 @@ int main(int argc, char **argv)
   PetscCall(TestStrange());
   PetscCall(TestJump());
   PetscCall(TestZeroShell());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

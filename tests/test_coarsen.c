@@ -188,11 +188,7 @@ static PetscErrorCode TestGrids(const Grids *g)
     PetscCall(MatDestroy(&A[m]));
     PetscCall(MatDestroy(&C[m]));
   }
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
-  PetscCall(DMDestroy(&user));
+  PetscCall(HJTestDestroy(&P, &Q, &coarse, &fine, &user));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -636,22 +632,14 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
     PetscCall(MatNullSpaceRemove(null, b));
     PetscCall(MatNullSpaceDestroy(&null));
   }
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, p->ends == ROWS || p->ends == MIRRORED ? KSPGMRES : KSPCG));
+  PetscCall(ProblemKSP(NULL, A, p->ends == ROWS || p->ends == MIRRORED ? KSPGMRES : KSPCG, PCHJMG, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 100));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(PCHJMGGetLevels(pc, levels));
   PetscCall(RelativeResidual(A, b, x, residual));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -758,7 +746,6 @@ int main(int argc, char **argv)
 {
   PetscInt  n      = 54;
   PetscBool device = PETSC_FALSE, solve = PETSC_TRUE;
-  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -774,7 +761,5 @@ int main(int argc, char **argv)
   if (solve) PetscCall(TestSolves());
   if (solve) PetscCall(TestExchanged());
   if (solve) PetscCall(TestNewValues());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

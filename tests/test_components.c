@@ -92,10 +92,7 @@ static PetscErrorCode Act(PC pc, Action action, Vec b, Vec x)
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, pc));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,12 +355,7 @@ static PetscErrorCode TestReuse(PetscInt its)
   PetscCall(VecNorm(r, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[1] <= 1.1e-8 * norm[0]), "new values, %s: the old ones' cycles solve these (%g)",
                      its ? "cycles without a test" : "cycles with a test", (double)(norm[1] / norm[0])));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &r, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,7 +372,6 @@ int main(int argc, char **argv)
                          {"1D", 1, 500, 2, none, {smooth, plain}, "2 components that are not coupled"}};
   const Case singular = {"periodic", 2, 48, 3, periodic, {plain, smooth, plain}, "3 components that are not coupled"};
   PetscBool  gpu;
-  int        code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -399,7 +390,5 @@ int main(int argc, char **argv)
   PetscCall(TestLife(KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED));
   PetscCall(TestReuse(0));
   PetscCall(TestReuse(40));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -9,10 +9,7 @@
 static PetscErrorCode CreatePC(DM da, Mat A, PetscInt k, PCHJacobiSchedule schedule, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetK(*pc, k));
   PetscCall(PCHJacobiSetSchedule(*pc, schedule));
   PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
@@ -76,10 +73,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   PetscCall(MatDestroy(&At));
   PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: transpose (%g)", name, (double)diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &y, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,7 +213,6 @@ int main(int argc, char **argv)
   const PetscInt    ks[]        = {1, 4, 7, 16};
   PCHJacobiSchedule schedule    = PC_HJACOBI_SCHEDULE_JACOBI;
   PetscMPIInt       size;
-  int               code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -247,7 +240,5 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(TestPeriodic(size));
   PetscCall(TestNoExchange());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -276,11 +276,7 @@ static PetscErrorCode TestLevels(void)
   PetscCall(Solve(ksp, da, A, &its, &residual));
   PetscCall(HJTestOK((PetscBool)(its > 0 && its < 30 && residual <= HJTestDigits(1e-7)),
                      "PCMG with hjacobi: %" PetscInt_FMT " iterations, %g", its, (double)residual));
-  PetscCall(MatDestroy(&P));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&P, &coarse, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,11 +306,7 @@ static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
   PetscCall(ProblemVector(da, 2, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-12), &agree, &difference));
   PetscCall(HJTestOK(agree, "the transposed cycle is the transpose (%g)", (double)difference));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&u));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&v, &u, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,11 +380,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "sum of the row's other entries for 1 that", &holds));
   PetscCall(HJTestOK(holds, "the view says that a point has another diagonal"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,20 +415,13 @@ static PetscErrorCode TestCancels(PetscBool stencil)
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(HJTestOK((PetscBool)(its > 0 || n == 60), "diagonals of both signs: %" PetscInt_FMT " iterations, true residual %g", n,
                      (double)residual));
-  PetscCall(VecDestroy(&diagonal));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&diagonal, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestAllSolves());
   PetscCall(TestScales());
   for (int i = 0; i < 2; i++) {
@@ -452,7 +433,5 @@ int main(int argc, char **argv)
     PetscCall(TestCancels((PetscBool)i));
   }
   PetscCall(TestLevels());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

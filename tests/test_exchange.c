@@ -160,17 +160,7 @@ static PetscErrorCode MatricesCreate(const Problem *p, Matrices *m)
 static PetscErrorCode MatricesDestroy(Matrices *m)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&m->A));
-  PetscCall(MatDestroy(&m->P));
-  PetscCall(MatDestroy(&m->C));
-  PetscCall(VecDestroy(&m->x));
-  PetscCall(VecDestroy(&m->y));
-  PetscCall(VecDestroy(&m->z));
-  PetscCall(VecDestroy(&m->b));
-  PetscCall(VecDestroy(&m->u));
-  PetscCall(VecDestroy(&m->v));
-  PetscCall(DMDestroy(&m->coarse));
-  PetscCall(DMDestroy(&m->fine));
+  PetscCall(HJTestDestroy(&m->A, &m->P, &m->C, &m->x, &m->y, &m->z, &m->b, &m->u, &m->v, &m->coarse, &m->fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,10 +224,7 @@ static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
   PetscCall(HJTestOK((PetscBool)(failed && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
                      "stencil matrix, %s: refused: %s", PCHJacobiExchanges[exchange], message));
   PetscCall(PetscOptionsClearValue(NULL, "-hj_exchange"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -466,11 +453,7 @@ static PetscErrorCode TestLateSolve(PCType type)
   PetscCall(Solve(&c));
   PetscCall(KSPGetIterationNumber(c.ksp, &its));
   PetscCall(HJTestOK((PetscBool)(its == 3), "%s: the next solve, of other exchanges, does its %" PetscInt_FMT " iterations", type, its));
-  PetscCall(KSPDestroy(&c.ksp));
-  PetscCall(VecDestroy(&c.b));
-  PetscCall(VecDestroy(&c.x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&c.ksp, &c.b, &c.x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -628,10 +611,7 @@ static PetscErrorCode TestTurns(void)
   PetscCall(ProblemTurns(ApplyPC, pc, b, y, &same));
   PetscCall(HJTestOK(same, "thin ranks: PCApply() of two vectors in turn, 200 times"));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&b[i]));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -643,11 +623,8 @@ int main(int argc, char **argv)
                               {.dim = 2, .n = {701, 620, 1}, .boundary = DIRICHLET},
                               {.dim = 2, .n = {37, 53, 1}, .boundary = NEUMANN},
                               {.dim = 3, .n = {75, 70, 120}, .boundary = NEUMANN}};
-  int           code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   PetscCall(TestAllMatrices());
   PetscCall(ProblemStrips(3, PETSC_FALSE));
@@ -659,7 +636,5 @@ int main(int argc, char **argv)
   PetscCall(TestUneven());
 #endif
   PetscCall(TestLate());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

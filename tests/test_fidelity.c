@@ -278,11 +278,8 @@ int main(int argc, char **argv)
   const PetscInt three[][3] = {{8, 4, 0}, {1, 0, 0}, {4, 0, 0}, {4, 2, 0}, {16, 4, 0}};
   PetscMPIInt    size;
   PetscBool      only_long, cuda;
-  int            code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -299,7 +296,5 @@ int main(int argc, char **argv)
     PetscCall(TestCopies(128, 16, 4));
     PetscCall(TestCopies(100, 8, 0));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -204,10 +204,7 @@ static PetscErrorCode TestMany(PetscBool symmetric, PetscBool scaled)
   PetscCall(ViewHolds(pc, "k = 16,", &many));
   PetscCall(HJTestOK((PetscBool)(many == symmetric), "jumps at many points, %ssymmetric%s: coarse grids have %s subiterations",
                      symmetric ? "" : "un", scaled ? ", rows scaled" : "", many ? "more" : "no more"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&d));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &d, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,11 +352,7 @@ static PetscErrorCode TestRefused(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestHalves());
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestConstants(dim, dim % 2 ? 1.0 : -1.0));
   PetscCall(TestMany(PETSC_TRUE, PETSC_FALSE));
@@ -368,7 +361,5 @@ int main(int argc, char **argv)
   PetscCall(TestUncoupled(PETSC_TRUE));
   PetscCall(TestUncoupled(PETSC_FALSE));
   PetscCall(TestRefused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

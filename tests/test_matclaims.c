@@ -142,12 +142,7 @@ static PetscErrorCode ClaimedProducts(DM da, Mat A, PetscBool *right)
   PetscCall(MatMultTransposeEqual(A, B, 3, &equal[1]));
   PetscCall(MatsAgree(C, Ca, &equal[2]));
   *right = (PetscBool)(equal[0] && equal[1] && equal[2]);
-  PetscCall(MatDestroy(&Ca));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&Pa));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&coarse));
+  PetscCall(HJTestDestroy(&Ca, &C, &Pa, &P, &B, &coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,10 +255,7 @@ static PetscErrorCode TestSum(void)
   PetscCall(SetOne(B, 0, 1, 7.0));
   PetscCall(MatIsSymmetricKnown(B, &known, &symmetric));
   PetscCall(HJTestOK((PetscBool)!known, "new values of a copy forget what was known of symmetry"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&X));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &X, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,10 +291,7 @@ static PetscErrorCode TestOverflow(void)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(HJTestOK((PetscBool)(finite == 12), "what overflowed does not lead outside"));
   ExpectErrorBy(CheckSomeRank, MatResidual(A, y, x, x), "a residual in place of x", "different vectors");
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,8 +381,6 @@ static PetscErrorCode TestReused(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestPlace());
@@ -405,7 +392,5 @@ int main(int argc, char **argv)
   PetscCall(TestOverflow());
   PetscCall(TestKnownValues());
   PetscCall(TestReused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -260,11 +260,7 @@ static PetscErrorCode TestConvertedThere(void)
   PetscCall(VecGetLocalSize(x, &n));
   PetscCall(
     HJTestOK((PetscBool)(bytes < n * sizeof(PetscScalar)), "converted from aijcusparse on the GPU: %g bytes travel", (double)bytes));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &B, &C, &da));
 #else
   PetscFunctionBegin;
 #endif
@@ -306,18 +302,12 @@ static PetscErrorCode TestConvertedUnfit(PetscBool box)
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   ExpectErrorBy(CheckSomeRank, MatConvert(B, MATHJSTENCIL, MAT_REUSE_MATRIX, &C), "and refused else", "has a nonzero in column",
                 "more than one grid point away", box ? "a box stencil" : "a star stencil", "use -dm_mat_type aij");
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&star));
+  PetscCall(HJTestDestroy(&A, &B, &C, &da, &star));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestLoad());
@@ -325,7 +315,5 @@ int main(int argc, char **argv)
   PetscCall(TestAllConvertedRows());
   PetscCall(TestConvertedThere());
   for (int box = 0; box < 2; box++) PetscCall(TestConvertedUnfit((PetscBool)box));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

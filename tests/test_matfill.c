@@ -519,7 +519,6 @@ int main(int argc, char **argv)
                                   {3, {5, 4, 6}, {periodic, none, DM_BOUNDARY_GHOSTED}, PETSC_TRUE, ARRAYS},
                                   {3, {1, 6, 4}, {periodic, periodic, periodic}, PETSC_TRUE, ROW}};
   PetscMPIInt          size;
-  int                  code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -531,7 +530,5 @@ int main(int argc, char **argv)
   PetscCall(TestFirstRow());
   PetscCall(TestOnePoint());
   PetscCall(TestFillAgain());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -137,9 +137,7 @@ static PetscErrorCode FactorInPlace(Mat A)
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(ProblemPC(NULL, A, PCLU, &pc));
   PetscCall(PCFactorSetUseInPlace(pc, PETSC_TRUE));
   code = PCSetUp(pc);
   PetscFunctionReturn(code);
@@ -219,15 +217,11 @@ static PetscErrorCode TestRefusedCalls(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestShapes());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

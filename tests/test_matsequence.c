@@ -587,7 +587,6 @@ int main(int argc, char **argv)
   PetscInt  seed = 1, programs = 60, steps = 12, bad = 0;
   char      what[512];
   PetscBool good = PETSC_FALSE, gpu;
-  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -601,7 +600,5 @@ int main(int argc, char **argv)
     bad += !good;
   }
   PetscCall(HJTestOK((PetscBool)!bad, "%" PetscInt_FMT " random programs of %" PetscInt_FMT " steps", programs, steps));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

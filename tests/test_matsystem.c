@@ -117,10 +117,7 @@ static PetscErrorCode TestProducts(const System *s, DM da, Mat A, Mat B, const c
     PetscCall(HJTestDetail("# %s: %g", which[p], (double)largest));
   }
   PetscCall(HJTestOK(good, "%s: products", name));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&x, &b, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,10 +184,7 @@ static PetscErrorCode TestChanges(const System *s, DM da, Mat A, Mat B, const ch
   PetscCall(MatDestroy(&D));
   PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &D));
   PetscCall(Agree(C, D, name, "MatTranspose"));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(VecDestroy(&l));
-  PetscCall(VecDestroy(&r));
+  PetscCall(HJTestDestroy(&C, &D, &l, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,10 +307,7 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
     PetscCall(VecDifference(part, v, &largest));
     good = (PetscBool)(good && largest <= (gpu && box && dim == 3 ? 20 * PETSC_MACHINE_EPSILON : 0));
     PetscCall(HJTestDetail("# component %d: %g", (int)c, (double)largest));
-    PetscCall(VecDestroy(&u));
-    PetscCall(VecDestroy(&v));
-    PetscCall(VecDestroy(&part));
-    PetscCall(MatDestroy(&B));
+    PetscCall(HJTestDestroy(&u, &v, &part, &B));
   }
   PetscCall(HJTestOK(good, "%" PetscInt_FMT "D %s, kind %d: decoupled components have the products of one unknown a point", dim,
                      box ? "box" : "star", (int)kind));

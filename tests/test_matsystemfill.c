@@ -369,12 +369,7 @@ static PetscErrorCode SolveWith(const System *s, const char *type, const char *p
   PetscCall(VecNorm(r, NORM_2, residual));
   PetscCall(VecNorm(b, NORM_2, &norm));
   *residual /= norm;
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &r, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

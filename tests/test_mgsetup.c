@@ -52,10 +52,7 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
     PetscCall(PCDestroy(&fresh));
   }
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,12 +97,7 @@ static PetscErrorCode TestFollow(PetscInt dim)
     PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6)),
                        "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
   }
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&r, &x, &b, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,10 +141,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
     PetscCall(HJTestOK((PetscBool)(its[0] >= its[1] && its[0] <= 20), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
     PetscCall(MatDestroy(&B));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,11 +231,7 @@ static PetscErrorCode TestBound(PetscBool stencil)
   PetscCall(HJTestOK((PetscBool)(its[0] < 8 && its[1] == its[0] && its[2] == its[0]),
                      "%s bound to the CPU, no longer, with new values: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations",
                      stencil ? "hjstencil" : "aij", its[0], its[1], its[2]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,11 +290,7 @@ static PetscErrorCode TestFields(void)
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 5), "one hjmg a field: %" PetscInt_FMT " iterations", its));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -398,12 +379,7 @@ static PetscErrorCode TestOptions(void)
                      "options, its own number of cycles without norms"));
   PetscCall(RelativeResidual(A, b, x, &residual));
   PetscCall(HJTestOK((PetscBool)(residual < HJTestDigits(1e-6)), "the residual is Amat's (%g)", (double)residual));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,12 +434,7 @@ static PetscErrorCode TestManyAndKept(void)
   PetscCall(VecScale(y, 2.0));
   PetscCall(VecsAgree(x, y, ROUNDING, &agree, &diff));
   PetscCall(HJTestOK(agree, "new values after a set-up that was left out (%g)", (double)diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -521,11 +492,7 @@ static PetscErrorCode TestCancel(PetscInt n, PetscBool smooth)
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
   for (PetscInt dim = 1; dim <= 3; dim++) {
@@ -541,7 +508,5 @@ int main(int argc, char **argv)
   PetscCall(TestFields());
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -106,10 +106,7 @@ static PetscErrorCode TestGrayScott(const char *mattype)
   PetscCall(HJTestOK((PetscBool)(its[0] <= 6 && its[1] == its[2] && its[1] <= 12 && holds),
                      "Gray and Scott, %s: %" PetscInt_FMT " iterations, with new values %" PetscInt_FMT " and anew %" PetscInt_FMT, mattype,
                      its[0], its[1], its[2]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(KSPDestroy(&fresh));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &fresh, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,10 +237,7 @@ static PetscErrorCode TestTranspose(PetscInt n)
 
   PetscFunctionBegin;
   PetscCall(SystemCreate(&s, MATAIJ, &da, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   PetscCall(PCSetUp(pc));
   for (int i = 0; i < 4; i++) PetscCall(MatCreateVecs(A, &v[i], NULL));
   for (int i = 0; i < 2; i++) PetscCall(SystemVector(da, 3, -1, i, v[i]));
@@ -291,11 +285,7 @@ static PetscErrorCode TestSingular(void)
   PetscCall(Iterations(ksp, 2, &its));
   PetscCall(HJTestOK((PetscBool)(reason == KSP_DIVERGED_PC_FAILED && its <= 30),
                      "a singular block makes set-up fail (%d), and %" PetscInt_FMT " iterations solve good values", (int)reason, its));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,23 +306,14 @@ static PetscErrorCode TestRefused(void)
   for (PetscInt r = lo + 2; r < hi; r += 3) PetscCall(MatSetValue(A, r, r, 0.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   ExpectError(PCSetUp(pc), "a saddle point is refused", "has no diagonal", "PCFIELDSPLIT");
   PetscCall(PCDestroy(&pc));
   PetscCall(LaplacianFill(&l, da, A));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, B, B));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, B, PCHJMG, &pc));
   ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ, BAIJ or hjstencil matrix", "-pc_type gamg");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +321,6 @@ int main(int argc, char **argv)
 {
   const Laplacian coupled = {2, {1, 1, 1}, 3}, weak = {2, {1, 0.01, 1}, 0.1}, alone = {4, {1, 1, 1}, 0};
   PetscBool       gpu;
-  int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -366,7 +346,5 @@ int main(int argc, char **argv)
   PetscCall(TestTranspose(9));
   PetscCall(TestSingular());
   PetscCall(TestRefused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -317,14 +317,9 @@ static PetscErrorCode TestCase(const Singular *s, PetscBool stencil)
 int main(int argc, char **argv)
 {
   PetscBool only_long; /* the same cases */
-  int       code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(HJTestLong(&only_long));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestCase(&cases[i], (PetscBool)(i % 2)));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

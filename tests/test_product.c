@@ -189,12 +189,7 @@ static PetscErrorCode Compare(Setup *s, PetscBool transpose, Addend addend, Pets
   PetscCall(HJProductsApply(s->products, &s->a, transpose, alpha, x, addend == WITHOUT ? NULL : addend == OTHER ? b : y, y));
   PetscCall(Difference(y, want, &diff));
   *worst = diff <= *worst ? *worst : diff;
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&xr));
-  PetscCall(VecDestroy(&br));
-  PetscCall(VecDestroy(&want));
+  PetscCall(HJTestDestroy(&x, &b, &y, &xr, &br, &want));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,11 +305,8 @@ int main(int argc, char **argv)
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
   PetscBool           small       = PETSC_FALSE;
-  int                 code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL)); /* alone: under a slow checker */
 #if defined(HJACOBI_HAVE_CUDA)
@@ -322,7 +314,5 @@ int main(int argc, char **argv)
 #endif
   PetscCall(TestSmall(ops));
   if (!small) PetscCall(TestLarge(ops));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -34,11 +34,7 @@ static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, Pe
     PetscCall(VecDot(r, e, &norm[i]));
   }
   *reduction = PetscSqrtReal(norm[0] / norm[1]);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&one));
+  PetscCall(HJTestDestroy(&x, &d, &y, &r, &one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,14 +200,10 @@ static PetscErrorCode TestCoarseSweeps(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(BoundBegin(&argc, &argv));
   PetscCall(TestReduction());
   PetscCall(TestReductionIndefinite());
   PetscCall(TestReductionOption());
   PetscCall(TestCoarseSweeps());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

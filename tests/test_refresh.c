@@ -84,10 +84,7 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right, PetscReal *di
     *right = (PetscBool)(*right && agree);
     *diff  = PetscMax(*diff, difference);
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &y, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,10 +105,7 @@ static PetscErrorCode TestRows(const Problem *p, PetscInt k)
   PetscCall(ProblemStrips(p->dim, PETSC_FALSE));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(Fill(da, 1, p->box, A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
@@ -170,10 +164,7 @@ static PetscErrorCode SetUpStrips(const Problem *p, PetscInt k, PetscErrorCode (
   PetscCall(ProblemStrips(2, PETSC_TRUE));
   PetscCall(ProblemCreate(p, da, A));
   PetscCall(ProblemStrips(2, PETSC_FALSE));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, *A, *A));
-  PetscCall(PCSetDM(*pc, *da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(*da, *A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetK(*pc, k));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
@@ -362,10 +353,7 @@ static PetscErrorCode TestOwnArrays(const Problem *p, PetscBool scaled)
     PetscCall(HJTestOK(right, "%" PetscInt_FMT "D%s, %s: cycles are those of the matrix (%g)", p->dim, scaled ? ", scaled" : "", changes[c],
                        (double)diff));
   }
-  PetscCall(VecDestroy(&left));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&left, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,17 +368,12 @@ int main(int argc, char **argv)
                               {2, {47, 41, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_TRUE},  {3, {17, 14, 19}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {3, {131, 70, 34}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {131, 70, 34}, DIRICHLET, CONSTANT, PETSC_TRUE}};
-  int           code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestRows(&problems[i], i % 2 ? 4 : 7));
   PetscCall(TestLimits());
   PetscCall(TestInPlace(&strips));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(own); i++)
     for (int scaled = 0; scaled < 2; scaled++) PetscCall(TestOwnArrays(&own[i], (PetscBool)scaled));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

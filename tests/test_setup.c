@@ -15,10 +15,7 @@
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  if (da) PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCSetFromOptions(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -324,10 +321,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   if (reads) PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   if (sets) PetscCall(DMSetMatType(da, MATAIJ));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   CollectInfo(PCSetUp(pc));
   told = (PetscBool)(strstr(printed, "-late_dm_mat_type asks: the program calls DMSetMatType() with aij") != NULL);
   PetscCall(HJTestOK((PetscBool)(rank || told == (PetscBool)(reads && sets)),
@@ -336,10 +330,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   PetscCall(PetscOptionsUsed(NULL, "late_dm_mat_type", &told));
   PetscCall(HJTestOK((PetscBool)(told == reads), "... and -options_left %s", reads ? "does not" : "does"));
   PetscCall(PetscOptionsClearValue(NULL, "-late_dm_mat_type"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&other));
+  PetscCall(HJTestDestroy(&pc, &A, &da, &other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,7 +402,6 @@ int main(int argc, char **argv)
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM      da;
   Mat     A;
-  int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -431,7 +421,5 @@ int main(int argc, char **argv)
   PetscCall(TestFreedMemory());
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -437,11 +437,7 @@ static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool fe
     PetscCall(PCDestroy(&pc));
   }
   for (int zero = 0; zero < 2; zero++) PetscCall(VecDestroy(&y[zero]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&work));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &work, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,7 +524,6 @@ int main(int argc, char **argv)
   const PetscInt ks[]        = {1, 4, 7, 16, 3};
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
-  int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -537,9 +532,7 @@ int main(int argc, char **argv)
 #if defined(HJACOBI_HAVE_CUDA)
   if (!strcmp(backend, "cuda")) {
     PetscCall(TestGPUs(few));
-    code = HJTestDone();
-    PetscCall(PetscFinalize());
-    return code;
+    return HJTestEnd();
   }
 #endif
   PetscCall(TestModel());
@@ -566,7 +559,5 @@ int main(int argc, char **argv)
       PetscCall(TestLimits(&problems[j], k, type, name));
     }
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -358,7 +358,6 @@ int main(int argc, char **argv)
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
   PetscMPIInt    size;
-  int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -372,9 +371,7 @@ int main(int argc, char **argv)
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_NONE, "120M"));
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_PERIODIC, "120M"));
     if (!big) PetscCall(TestGPUs(few));
-    code = HJTestDone();
-    PetscCall(PetscFinalize());
-    return code;
+    return HJTestEnd();
   }
 #endif
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -392,7 +389,5 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(TestNoNumber());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

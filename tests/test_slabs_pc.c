@@ -30,12 +30,7 @@ static PetscErrorCode NewKSP(DM da, Mat A, const char *options, PetscInt height,
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPRICHARDSON));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemKSP(da, A, KSPRICHARDSON, PCHJACOBI, ksp, &pc));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPSetUp(*ksp));
   if (height) PetscCall(UseSlabs(pc, height));
@@ -279,7 +274,6 @@ static PetscErrorCode TestRefresh(const Problem *p)
 int main(int argc, char **argv)
 {
   const Problem problems[] = {{3, {33, 31, 41}, DIRICHLET, VARYING, PETSC_FALSE}, {2, {65, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -302,7 +296,5 @@ int main(int argc, char **argv)
     PetscCall(DMDestroy(&da));
     PetscCall(TestRefresh(&problems[i]));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

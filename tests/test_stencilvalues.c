@@ -179,12 +179,7 @@ static PetscErrorCode CheckReasons(void)
   PetscCall(CheckReasonType("BAIJ", D, da,
                             size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ or hjstencil matrix"
                                      : "the matrix type is seqbaij, a stencil needs an AIJ or hjstencil matrix"));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&dof2));
-  PetscCall(DMDestroy(&other));
-  PetscCall(DMDestroy(&plain));
+  PetscCall(HJTestDestroy(&D, &A, &da, &dof2, &other, &plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -295,10 +295,7 @@ static PetscErrorCode TestMessage(void)
   if (!first) PetscCall(MatSetValue(A, 0, 3, 1.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "row 0 (grid point 100,200,0) has a nonzero more than one grid point away", &is));
   PetscCall(HJTestOK(is, "a reason names a point by the numbers that the user has for it"));
@@ -350,11 +347,7 @@ static PetscErrorCode SolveASM(const Case *c, MatType type, PCType sub, PetscInt
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &again));
   *same = (PetscBool)(sorted && again == *its);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -383,11 +376,7 @@ static PetscErrorCode TestFailure(PCType sub)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemSolve(ksp, A, b, x, &end, &reason, NULL));
   PetscCall(HJTestOK((PetscBool)(reason < 0), "PCASM of a matrix with NaN, subdomains by %s: reason %d", sub, (int)reason));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -448,10 +437,7 @@ static PetscErrorCode SolveNASM(const Case *c, MatType type, PCType sub, PetscRe
   PetscCall(SNESSolve(snes, NULL, x));
   PetscCall(SNESComputeFunction(snes, x, r));
   PetscCall(VecNorm(r, NORM_2, norm));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(SNESDestroy(&snes));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &r, &snes, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -517,18 +503,13 @@ int main(int argc, char **argv)
     {2, {22, 19, 1}, 3, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE}, {2, {24, 21, 1}, 2, 1, DM_BOUNDARY_PERIODIC, PETSC_TRUE},
     {3, {11, 13, 9}, 1, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE},
   };
-  int code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) PetscCall(TestParts(&parts[i]));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(moved); i++) PetscCall(TestMoved(&moved[i]));
   PetscCall(TestMessage());
   PetscCall(TestFailure(PCHJACOBI));
   PetscCall(TestFailure(PCHJMG));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) PetscCall(TestSolvers(&solvers[i]));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -8,10 +8,7 @@ static PetscErrorCode NewPC(Mat A, DM da, PetscInt k, PC *pc)
   PetscBool gpu;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(ProblemOnGPU(&gpu));
   PetscCall(PCHJacobiSetBackend(*pc, gpu ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
   PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
@@ -26,9 +23,7 @@ static PetscErrorCode Naive(Mat A, PetscInt its, PetscInt k, const PetscReal *w,
   Vec r, d;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pb));
-  PetscCall(PCSetOperators(pb, A, A));
-  PetscCall(PCSetType(pb, PCPBJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCPBJACOBI, &pb));
   PetscCall(VecDuplicate(x, &r));
   PetscCall(VecDuplicate(x, &d));
   for (PetscInt j = 0; j < its * k; j++) {
@@ -87,13 +82,7 @@ static PetscErrorCode TestCycles(const System *s, const char *mattype)
     HJTestOK((PetscBool)(agree[0] && agree[1] && PetscAbsScalar(dot[0] - dot[1]) <= HJTestDigits(1e-11) * (1 + PetscAbsScalar(dot[0]))),
              "%s, %s, k = %" PetscInt_FMT ": cycles are those of a loop (%g, %g), and so is the transpose", name, mattype, k,
              (double)diff[0], (double)diff[1]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &z, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,11 +116,7 @@ static PetscErrorCode TwoCycles(const System *s, PetscInt component, PetscInt ov
   PetscCall(SystemVector(da, s->dof, component, 2, x[1]));
   PetscCall(PCApply(pc, b, x[0]));
   PetscCall(PCApplyRichardson(pc, b, x[1], work, 0, 0, 0, 2, PETSC_FALSE, &its, &reason));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&work));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &work, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,13 +171,9 @@ static PetscErrorCode TestPointBlock(void)
     PC  pc;
 
     PetscCall(VecDuplicate(b, &x[i]));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(ProblemKSP(NULL, A, KSPRICHARDSON, i ? PCHJACOBI : PCPBJACOBI, &ksp, &pc));
     PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-9), PETSC_DEFAULT, PETSC_DEFAULT, 200));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, i ? PCHJACOBI : PCPBJACOBI));
     PetscCall(PCHJacobiSetK(pc, 1));
     PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
     PetscCall(PCHJacobiSetOmega(pc, 1.0));
@@ -225,9 +206,7 @@ static PetscErrorCode TestBound(const System *s)
   PetscCall(NewPC(A, da, 3, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pb));
-  PetscCall(PCSetOperators(pb, A, A));
-  PetscCall(PCSetType(pb, PCPBJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCPBJACOBI, &pb));
   PetscCall(DMCreateGlobalVector(da, &v));
   PetscCall(VecDuplicate(v, &r));
   PetscCall(SystemVector(da, s->dof, -1, 3, v));
@@ -240,12 +219,7 @@ static PetscErrorCode TestBound(const System *s)
   PetscCall(SystemName(s, name, sizeof(name)));
   PetscCall(
     HJTestOK((PetscBool)(emax >= norm * 0.999 && emax <= 3 * norm), "%s: the bound %g is one for %g", name, (double)emax, (double)norm));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&r));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(PCDestroy(&pb));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&v, &r, &pc, &pb, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,10 +321,7 @@ static PetscErrorCode TestSingular(SystemKind kind)
     }
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,12 +358,7 @@ static PetscErrorCode TestRefresh(void)
     all = (PetscBool)(all && agree);
   }
   PetscCall(HJTestOK(all, "new values are seen"));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

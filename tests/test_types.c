@@ -134,8 +134,6 @@ static PetscErrorCode TestType(size_t t, PetscInt dof, DM da, Mat A)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt dof = 1; dof <= 3; dof += 2) {
@@ -151,7 +149,5 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

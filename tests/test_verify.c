@@ -75,10 +75,7 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(VecDuplicate(b, &w));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
   hj = (PC_HJacobi *)pc->data;
@@ -113,10 +110,7 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   PetscCall(TestBoth(pc, b, x, w, NULL, "no longer asked for: a wrong value passes"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_verify"));
   spoiled = 0.0;
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&pc, &b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,13 +184,8 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscCall(DMCreateGlobalVector(da, &b));
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, type));
+  PetscCall(ProblemKSP(da, A, type, PCHJACOBI, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 2));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(KSPSetFromOptions(ksp));
   CollectInfo(KSPSolve(ksp, b, x));
@@ -250,10 +239,7 @@ static PetscErrorCode TestMultigrid(void)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "inside KSPCHEBYSHEV, a polynomial of this polynomial", &holds));
   PetscCall(HJTestOK(holds, "-mg_levels_pc_type hjacobi alone: the view names the cure"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,10 +273,7 @@ static PetscErrorCode TestLog(DM da, Mat A)
   PetscCall(VecDuplicate(b, &w));
   PetscCall(VecSet(b, 1.0));
   PetscCall(VecSet(x, 1.0));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, 5));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
@@ -312,10 +295,7 @@ static PetscErrorCode TestLog(DM da, Mat A)
   } else copied = (PetscBool)(guess.CpuToGpuSize == before.CpuToGpuSize && guess.GpuToCpuSize == before.GpuToCpuSize);
 #endif
   PetscCall(HJTestOK(copied, "log: bytes that are copied to the GPU and back"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&pc, &b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +375,6 @@ int main(int argc, char **argv)
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM      da;
   Mat     A;
-  int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -412,7 +391,5 @@ int main(int argc, char **argv)
   PetscCall(TestMany(da, A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }
