@@ -193,8 +193,8 @@ PETSC_INTERN PetscErrorCode HJMatExpandIn(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 /* Collective. The smallest storage that holds the coefficients */
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
-/* The same of coefficients that any rank has changed. merges: all are new, and rows of a dictionary that differ only where they lead outside
-   the domain become one */
+/* The same of coefficients that any rank has changed. merges: all are new, and rows of a dictionary that differ only where they lead
+   outside the domain become one */
 PETSC_INTERN PetscErrorCode HJMatChooseStorage(Mat, PetscBool merges);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
@@ -231,7 +231,6 @@ PETSC_INTERN PetscErrorCode HJMatComposeStored(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
-PETSC_INTERN PetscErrorCode MatGetRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatRestoreRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 
 /* hjconvert.c, hjfactor.c, hjcsr.c */

@@ -543,7 +543,7 @@ static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
+static PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
   const PetscInt dof = hj->c.dof, number = row / dof, point = number - hj->layout.start;
