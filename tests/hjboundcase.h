@@ -100,10 +100,7 @@ static inline PETSC_UNUSED PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P,
   /* sums of 27 products of sums of 27 products */
   PetscCall(VecsAgree(z, y, 1000 * PETSC_MACHINE_EPSILON, &agree, &difference));
   PetscCheck(agree, PETSC_COMM_WORLD, PETSC_ERR_LIB, "MatPtAP() returned another matrix, difference %g", (double)difference);
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&fine[i]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&fine[0], &fine[1], &x, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,15 +231,12 @@ static inline PETSC_UNUSED PetscErrorCode Multigrid(DM da, Mat A, PetscInt level
   PetscCall(PCMGSetLevels(pc, levels, NULL));
   PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(VecSet(b, 1));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
+  PetscCall(HJTestDestroy(&b, &x, &ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

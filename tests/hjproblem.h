@@ -297,6 +297,17 @@ static inline PETSC_UNUSED PetscErrorCode ProblemVector(DM da, PetscInt seed, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Global vectors without values, of which the addresses are given */
+#define ProblemVectors(da, ...) ProblemCreateVectors(da, (Vec *[]){__VA_ARGS__, NULL})
+
+static inline PETSC_UNUSED PetscErrorCode ProblemCreateVectors(DM da, Vec *vectors[])
+{
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, vectors[0]));
+  for (PetscInt i = 1; vectors[i]; i++) PetscCall(VecDuplicate(*vectors[0], vectors[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles of x <- x + w_j D^-1 (b - A x) through MatMult(): the definition of exact mode */
 static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, PetscInt k, const PetscReal w[], Vec b, Vec x)
 {

@@ -35,11 +35,7 @@ static inline PETSC_UNUSED PetscErrorCode SlabCaseDestroy(SlabCase *c)
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&c->w));
   PetscCall(HJOperatorDestroy(&c->op));
-  PetscCall(VecDestroy(&c->b));
-  PetscCall(VecDestroy(&c->x));
-  PetscCall(VecDestroy(&c->y));
-  PetscCall(MatDestroy(&c->A));
-  PetscCall(DMDestroy(&c->da));
+  PetscCall(HJTestDestroy(&c->b, &c->x, &c->y, &c->A, &c->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -69,10 +69,7 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscCall(ProblemDM(p, &da));
   if (stencil) PetscCall(MatCreateHJStencil(da, &A));
   else PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecDuplicate(b, &inside));
+  PetscCall(ProblemVectors(da, &b, &x, &r, &inside));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -130,9 +127,7 @@ static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, Pe
   PetscCall(ProblemDM(p, &da));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(DMCreateMatrix(da, &P));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &inside));
+  PetscCall(ProblemVectors(da, &b, &x, &inside));
   PetscCall(Fill(da, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, A, inside));
   PetscCall(Fill(da, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, P, inside));
   if (all) PetscCall(MatZeroEntries(P));

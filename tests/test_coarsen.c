@@ -115,9 +115,7 @@ static PetscErrorCode SameProduct(DM from, DM to, PetscBool transpose, Mat P, Ma
   PetscCall(VecAXPY(y[0], -1.0, y[1]));
   PetscCall(VecNorm(y[0], NORM_INFINITY, &diff));
   *same = (PetscBool)(diff <= 64 * PETSC_MACHINE_EPSILON);
-  for (int m = 0; m < 2; m++) PetscCall(VecDestroy(&y[m]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&y[0], &y[1], &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -578,9 +576,7 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
     }
     PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-13) && HJCoarsenSame(&grid, &m[0], &m[1]) && !ends),
                        "%s: the device measures what the host does (%g)", name, (double)worst));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&A, &B, &da));
   }
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -621,8 +617,7 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
 
   PetscFunctionBegin;
   PetscCall(DiffusionCreate(p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   if (singular) {
     MatNullSpace null;
@@ -734,11 +729,7 @@ static PetscErrorCode TestNewValues(void)
                        (int)levels[1], (double)diff));
     PetscCall(PCDestroy(&pc[1]));
   }
-  PetscCall(PCDestroy(&pc[0]));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc[0], &x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

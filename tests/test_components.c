@@ -153,14 +153,10 @@ static PetscErrorCode TestRandom(PetscInt which, const char *mattype)
     PetscCall(SystemFill(&s, one, c, B));
     PetscCall(NewPC(one, B, &single));
     for (int a = 0; a < NACTIONS; a++) PetscCall(Compare(all, single, da, s.dof, c, (Action)a, &most));
-    PetscCall(PCDestroy(&single));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&one));
+    PetscCall(HJTestDestroy(&single, &B, &one));
   }
   PetscCall(HJTestOK((PetscBool)(most == 0.0 && holds), "%s, %s: each component is as if it were alone (%g)", mattype, name, (double)most));
-  PetscCall(PCDestroy(&all));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&all, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,9 +210,7 @@ static PetscErrorCode CompareCase(const Case *t, PC all, DM da, PetscReal factor
     if (null == -1 || null == c) PetscCall(TellNull(B, 1, -1));
     PetscCall(NewPC(one, B, &single));
     for (int a = 0; a <= (rotates ? SOLVE : NACTIONS - 1); a++) PetscCall(Compare(all, single, da, t->dof, c, (Action)a, most));
-    PetscCall(PCDestroy(&single));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&one));
+    PetscCall(HJTestDestroy(&single, &B, &one));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,9 +238,7 @@ static PetscErrorCode TestCase(const Case *t, PetscInt null)
   PetscCall(HJTestOK((PetscBool)(most[0] == 0.0 && most[1] == 0.0 && holds),
                      "%s: each component is as if it were alone (%g), with new values (%g); %s", t->name, (double)most[0], (double)most[1],
                      t->words));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,9 +303,7 @@ static PetscErrorCode TestLife(KSPType type, KSPNormType norm)
                      "%s, %s: %" PetscInt_FMT " iterations (%d), a component that is no number (%d), good again %" PetscInt_FMT
                      " (%d), coupled %" PetscInt_FMT " (%d)",
                      type, KSPNormTypes[norm], its[0], (int)reason[0], (int)reason[1], its[2], (int)reason[2], its[3], (int)reason[3]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,10 +35,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCHJacobiGetWeights(pc, &k, &weights));
 
@@ -86,8 +83,7 @@ static PetscErrorCode TestAdjoint(PC pc, DM da, PetscBool symmetric, const char 
   PetscBool   agree      = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &u));
-  PetscCall(VecDuplicate(u, &v));
+  PetscCall(ProblemVectors(da, &u, &v));
   PetscCall(ProblemVector(da, 3, u));
   PetscCall(ProblemVector(da, 4, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, Tolerance(16), &agree, &difference));
@@ -126,9 +122,7 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips, PetscInt k
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetUp(pc));
   PetscCall(TestApply(pc, A, da, again));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -133,8 +133,7 @@ static PetscErrorCode Solve(KSP ksp, DM da, Mat A, PetscInt *its, PetscReal *res
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 3, b));
   PetscCall(ProblemSolve(ksp, A, b, x, its, &reason, residual));
   if (reason <= 0 || !(*residual <= HJTestDigits(1e-4))) *its = reason < 0 ? (PetscInt)reason : -1;
@@ -164,9 +163,7 @@ static PetscErrorCode TestSolves(const Case *c, PetscInt most)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "nan", &nan));
   PetscCall(HJTestOK((PetscBool)!nan, "no number of its view is NaN"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,9 +209,7 @@ static PetscErrorCode TestScales(void)
     PetscCall(Create(&c, scales[s], &da, &A));
     PetscCall(CreateKSP(da, A, KSPGMRES, PCHJMG, &ksp));
     PetscCall(Solve(ksp, da, A, &its[s], &residual[s]));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&ksp, &A, &da));
   }
   PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] == its[0] && its[2] == its[0]),
                      "times 1, 1e10, 1e-10: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations", its[0], its[1], its[2]));
@@ -300,8 +295,7 @@ static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
   PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 12 && residual <= HJTestDigits(1e-5)), "bicg: %s: %" PetscInt_FMT " iterations, %g",
                      Name(&c), its, (double)residual));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &u));
-  PetscCall(VecDuplicate(u, &v));
+  PetscCall(ProblemVectors(da, &u, &v));
   PetscCall(ProblemVector(da, 1, u));
   PetscCall(ProblemVector(da, 2, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-12), &agree, &difference));
@@ -339,9 +333,7 @@ static PetscErrorCode TestNewValues(PetscBool stencil)
                        Name(&c), its[0], its[1]));
     PetscCall(KSPDestroy(&fresh));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,8 +356,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(CreateKSP(da, A, KSPRICHARDSON, PCHJMG, &ksp));
   PetscCall(KSPSetNormType(ksp, norm));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 1e-50, 1e10, 3));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 3, b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));

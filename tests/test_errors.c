@@ -245,9 +245,7 @@ static PetscErrorCode TestNaN(DM da, Mat A)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(HJTestOK((PetscBool)(reason == KSP_DIVERGED_NANORINF), "NaN in b: the KSP diverges with its reason"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

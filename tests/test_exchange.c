@@ -72,9 +72,7 @@ static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
   PetscCall(NaiveCycles(A, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * k * k, &agree, &difference));
   PetscCall(HJTestOK(agree, "%s: apply, off by %g", name, (double)difference));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&x, &y, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,8 +216,7 @@ static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
   PetscCall(PetscSNPrintf(refusal, sizeof(refusal), "-hj_exchange %s: ", PCHJacobiExchanges[exchange]));
   PetscCall(ProblemDM(p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(da, &x, &y));
   CaptureError(MatMult(A, x, y), &failed);
   PetscCall(HJTestOK((PetscBool)(failed && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
                      "stencil matrix, %s: refused: %s", PCHJacobiExchanges[exchange], message));
@@ -258,14 +255,10 @@ static PetscErrorCode TestMatrices(const Problem *p, PetscBool strips, PetscBool
       PetscCall(VecsAgree(z[0], z[1], 20 * PETSC_MACHINE_EPSILON * 6 * 6, &same[2], &difference));
       PetscCall(
         HJTestOK((PetscBool)(same[0] && same[1] && same[2]), "%s: the bits of petscsf, smoother off by %g", name, (double)difference));
-      PetscCall(VecDestroy(&x[1]));
-      PetscCall(VecDestroy(&u[1]));
-      PetscCall(VecDestroy(&z[1]));
+      PetscCall(HJTestDestroy(&x[1], &u[1], &z[1]));
     }
   }
-  PetscCall(VecDestroy(&x[0]));
-  PetscCall(VecDestroy(&u[0]));
-  PetscCall(VecDestroy(&z[0]));
+  PetscCall(HJTestDestroy(&x[0], &u[0], &z[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

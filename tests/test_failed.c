@@ -275,10 +275,7 @@ static PetscErrorCode TestVectors(PCType pctype, KSPType type)
   PetscCall(HJTestOK((PetscBool)(reason[0] == KSP_DIVERGED_NANORINF && reason[1] == KSP_DIVERGED_NANORINF && reason[2] > 0),
                      "%s, %s: NaN in b %s, in x %s, in neither %s", type, pctype, KSPConvergedReasons[reason[0]],
                      KSPConvergedReasons[reason[1]], KSPConvergedReasons[reason[2]]));
-  PetscCall(KSPDestroy(&ksp));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &v[0], &v[1], &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -170,8 +170,7 @@ static PetscErrorCode SolveTiled(DM da, Mat A, PetscInt k, PetscInt T, PetscInt 
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(ProblemVectors(da, &x, &b));
   PetscCall(VecSet(x, 1.0));
   PetscCall(VecSet(b, 1.0));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)da), &ksp));
@@ -194,9 +193,7 @@ static PetscErrorCode SolveTiled(DM da, Mat A, PetscInt k, PetscInt T, PetscInt 
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, cycles));
   if (reason != KSP_CONVERGED_RTOL) *cycles = -(PetscInt)reason;
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

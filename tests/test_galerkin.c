@@ -365,8 +365,7 @@ static PetscErrorCode Solve(const Problem *p, MatType type, PetscReal jump, Pets
 
   PetscFunctionBegin;
   PetscCall(ProblemMat(p, type, jump, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(ProblemVectors(da, &x, &b));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));

@@ -106,9 +106,7 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscInt k, 
   PetscCall(HJTestOK(holds, "the view says where"));
   PetscCall(ViewHolds(pc[1], "level 2:", &holds));
   PetscCall(HJTestOK(holds, "it numbers levels through"));
-  for (int i = 0; i < 2; i++) PetscCall(PCDestroy(&pc[i]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc[0], &pc[1], &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,9 +144,7 @@ static PetscErrorCode TestRefresh(void)
     PetscCall(CompareCycles(pc, fresh, da, PETSC_FALSE, i < 4 ? "new values" : "new options", &p[i < 4 ? i % 3 : 0]));
     PetscCall(PCDestroy(&fresh));
   }
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,9 +250,7 @@ static PetscErrorCode TestNumbers(void)
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJMGGetK(pc, &n, &found));
   PetscCall(HJTestOK((PetscBool)(n >= 1 && found[0] == 6), "numbers that are found again: %" PetscInt_FMT " on the finest grid", found[0]));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -191,9 +191,7 @@ static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
     PetscCall(MatRestoreRow(P, row, &m, &columns, &values));
   }
   PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-9)), "%s: weights of the definition (%g)", name, (double)worst));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&def.S));
-  PetscCall(MatDestroy(&def.A));
+  PetscCall(HJTestDestroy(&P, &def.S, &def.A));
   PetscCall(GridsDestroy(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -256,8 +254,7 @@ static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, con
     PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff[0]));
     same = (PetscBool)(same && agree);
     PetscCall(DMCreateGlobalVector(transpose ? alone.fine : alone.coarse, &xs));
-    PetscCall(DMCreateGlobalVector(transpose ? alone.coarse : alone.fine, &bs));
-    PetscCall(VecDuplicate(bs, &ys));
+    PetscCall(ProblemVectors(transpose ? alone.coarse : alone.fine, &bs, &ys));
     PetscCall(AllNatural(from, x, &all));
     PetscCall(VecCopy(all, xs));
     PetscCall(VecDestroy(&all));

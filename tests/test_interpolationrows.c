@@ -39,9 +39,7 @@ static PetscErrorCode HalvesAgree(const Halves *h, PetscBool is_half, PetscBool 
     PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &same, &diff));
     *good = (PetscBool)(*good && same);
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y[0]));
-  PetscCall(VecDestroy(&y[1]));
+  PetscCall(HJTestDestroy(&x, &y[0], &y[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,9 +228,7 @@ static PetscErrorCode KeepConstants(DM *da, Mat *A, PetscReal *worst, HJJump *ju
   PetscCall(VecShift(y, -1.0));
   PetscCall(VecNorm(y, NORM_INFINITY, worst));
   PetscCall(MatPtAP(*A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &product));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&P));
+  PetscCall(HJTestDestroy(&x, &y, &P));
   PetscCall(MatDestroy(A));
   PetscCall(DMDestroy(da));
   *A  = product;
@@ -344,9 +340,7 @@ static PetscErrorCode TestRefused(void)
   PetscCall(HJTestOK(holds, "bilinear after the matrix's"));
   ExpectError(PCHJMGSetTransfer(pc, (PCHJMGTransfer)7), "an unknown transfer", "Unknown value 7", "PCHJMGSetTransfer()");
   ExpectError(PCHJMGGetTransfer(pc, NULL), "nowhere to put the transfer", "Null Pointer: Parameter # 2");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -20,8 +20,7 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
 
   PetscFunctionBegin;
   PetscCall(JumpsCreate(p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));

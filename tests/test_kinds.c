@@ -188,9 +188,7 @@ static PetscErrorCode TestBlocked(void)
   PetscCall(HJTestOK((PetscBool)(off[0] == off[1]), "BAIJ with blocks of 3: set-up leaves the matrix's own parts where they are"));
   PetscCall(HJTestOK((PetscBool)(PetscAbsReal(emax[0] - emax[1]) <= 8 * PETSC_MACHINE_EPSILON * emax[0]), "... and emax is %g, of AIJ %g",
                      (double)emax[1], (double)emax[0]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,10 +228,7 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable, PCHJacobiOperator op)
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && holds), "zero diagonal, %s coefficients, operator %s: as PCJACOBI (%g), and PCView says so",
                      variable ? "variable" : "constant", op == PC_HJACOBI_OPERATOR_MATRIX ? "matrix" : "stencil", (double)diff));
-  for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,9 +332,7 @@ static PetscErrorCode TestReuse(void)
       PetscCall(VecSet(y, 0.0));
       PetscCall(NaiveCycles(A[a], 1, k, w, b, y));
       PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree[j], &diff));
-      PetscCall(VecDestroy(&x));
-      PetscCall(VecDestroy(&y));
-      PetscCall(VecDestroy(&b));
+      PetscCall(HJTestDestroy(&x, &y, &b));
     }
     PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "reuse %d, with another PC beside it", (int)i));
   }
@@ -380,9 +373,7 @@ static PetscErrorCode TestBackend(void)
       PetscCall(ViewHolds(pc, "kernels: blocks in cache", &named));
       holds[i] = (PetscBool)(holds[i] && named);
     }
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&pc, &A, &da));
   }
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]),
                      "a host matrix goes to the GPU where copies pay, and the view names the kernels%s", gpu ? "" : " (no GPU here)"));
@@ -454,9 +445,7 @@ static PetscErrorCode TestUnused(void)
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "weights: 0.5 0.75", &holds));
   PetscCall(HJTestOK(holds, "weights of the user's show in the view"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

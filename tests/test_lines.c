@@ -244,9 +244,7 @@ static PetscErrorCode TestRefused(void)
   ExpectError(PCHJMGSetSmoother(pc, (PCHJMGSmoother)7), "an unknown smoother", "Unknown value 7", "PCHJMGSetSmoother()");
   PetscCall(PCHJMGSetSmoother(pc, PC_HJMG_SMOOTHER_LINES));
   ExpectError(KSPSetUp(ksp), "lines of a matrix that is not symmetric", "symmetric matrices alone by lines", "-pc_hjmg_smoother lines");
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -274,9 +274,7 @@ static PetscErrorCode OpZeroFound(DM da, Mat A, Vec y)
   PetscCall(VecAssemblyBegin(y));
   PetscCall(VecAssemblyEnd(y));
   PetscCall(ISDestroy(&zero));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
+  PetscCall(HJTestDestroy(&x, &B, &C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,9 +444,7 @@ static PetscErrorCode OpKept(DM da, Mat A, Vec y)
   PetscCall(PetscArraycpy(to, from, n));
   PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(z, &from));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&z));
-  PetscCall(MatDestroy(&B));
+  PetscCall(HJTestDestroy(&x, &z, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -562,9 +558,7 @@ static PetscErrorCode TestCase(const Case *c)
     PetscCall(MatInfoHolds(A, stored[c->kind], &holds));
     PetscCall(HJTestOK(holds, "%s: %s", name, stored[c->kind]));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

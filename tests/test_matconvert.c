@@ -37,9 +37,7 @@ static PetscErrorCode TestLoad(void)
   PetscCall(Check(A, B, "2D star", "loaded, and filled by MatSetValuesStencil()"));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(RemoveBinaryFile(file));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,9 +57,7 @@ static PetscErrorCode TestConvertedFill(void)
   PetscCall(Check(A, B, "2D star", "converted, and filled by MatSetValuesStencil()"));
   PetscCall(ObjectViewHolds((PetscObject)A, PETSC_VIEWER_DEFAULT, "type: seqaij", &holds));
   PetscCall(HJTestOK((PetscBool)!holds, "a view of all entries has one head"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,9 +192,7 @@ static PetscErrorCode TestConvertedRows(const Case *c, PetscBool box)
     PetscCall(HJTestOK(same, "%s on a %s grid: converted as row by row%s", name, box ? "box" : "star", again ? ", again" : ""));
     PetscCall(MatDestroy(&B));
   }
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  for (int i = 0; i < 2; i++) PetscCall(DMDestroy(&da[i]));
+  PetscCall(HJTestDestroy(&C, &D, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -160,9 +160,7 @@ static PetscErrorCode TestChangedValues(const char *pctype)
                        (double)diff));
   }
   for (int m = 0; m < 2; m++) {
-    PetscCall(VecDestroy(&x[m]));
-    PetscCall(KSPDestroy(&ksp[m]));
-    PetscCall(MatDestroy(&A[m]));
+    PetscCall(HJTestDestroy(&x[m], &ksp[m], &A[m]));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(DMDestroy(&da));
@@ -213,9 +211,7 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscCall(DMSetMatType(da, mattype));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(&p, da, 0, A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVectors(da, &b, &x, &r));
   PetscCall(ProblemKSP(NULL, A, KSPGMRES, pctype, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-10), PETSC_DEFAULT, PETSC_DEFAULT, 400));
   PetscCall(MatGetSize(A, &N, NULL));
@@ -285,13 +281,9 @@ static PetscErrorCode TestProducts(void)
   PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "MatMatTransposeMult, and again with new values"));
   PetscCall(MatDestroy(&E));
   for (int m = 0; m < 2; m++) {
-    PetscCall(MatDestroy(&A[m]));
-    PetscCall(MatDestroy(&C[m]));
-    PetscCall(MatDestroy(&D[m]));
+    PetscCall(HJTestDestroy(&A[m], &C[m], &D[m]));
   }
-  PetscCall(MatDestroy(&P));
-  PetscCall(VecDestroy(&b));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&P, &b, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -627,8 +619,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
   PetscFunctionBegin;
   PetscCall(GridOf(&p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "galerkin_"));

@@ -420,9 +420,7 @@ static PetscErrorCode TestLakes(PetscBool stencil)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
   PetscCall(MakeKSP(A, KSPCG, 50, &ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &lakes));
-  PetscCall(VecDuplicate(lakes, &b));
-  PetscCall(VecDuplicate(lakes, &x));
+  PetscCall(ProblemVectors(da, &lakes, &b, &x));
   PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &n[0], &n[1], NULL));
   PetscCall(DMDAVecGetArray(da, lakes, &a));
   for (PetscInt j = s[1]; j < s[1] + n[1]; j++)

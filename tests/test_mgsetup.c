@@ -73,9 +73,7 @@ static PetscErrorCode TestFollow(PetscInt dim)
   PetscCall(MakeMatrix(&p[0], PETSC_TRUE, &da, &A));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MakeKSP(A, KSPCG, 30, &ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVectors(da, &b, &x, &r));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 6; i++) {
     KSPConvergedReason reason;
@@ -115,8 +113,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 4; i++) {
     PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
@@ -180,9 +177,7 @@ static PetscErrorCode TestGrids(void)
     PetscCall(PCHJMGGetLevels(pc, &n));
     PetscCall(ViewHolds(pc, grids[g].words, &holds));
     PetscCall(HJTestOK((PetscBool)(holds && n == grids[g].made), "%" PetscInt_FMT " levels of %s", n, Name(&grids[g].p, PETSC_TRUE)));
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&pc, &A, &da));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -217,8 +212,7 @@ static PetscErrorCode TestBound(PetscBool stencil)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(MakeKSP(A, KSPCG, 30, &ksp, &pc));
   PetscCall(PCSetDM(pc, da));
@@ -334,9 +328,7 @@ static PetscErrorCode TestRefused(void)
   ExpectError(PCHJMGGetK(pc, NULL, NULL), "nowhere to put their number", "Null Pointer: Parameter # 2");
   ExpectError(PCHJMGGetK(pc, &(PetscInt){0}, NULL), "nowhere to put k", "Null Pointer: Parameter # 3");
   ExpectError(PCHJMGGetLevels(pc, NULL), "nowhere to put the levels", "Null Pointer: Parameter # 2");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,8 +350,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatShift(B, 0.1));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3,5 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
                                            "-own_ksp_norm_type none -own_ksp_max_it 60 -own_pc_hjmg_log"));
@@ -398,9 +389,7 @@ static PetscErrorCode TestManyAndKept(void)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
   PetscCall(MakePC(A, 3, PETSC_DECIDE, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)b, &host, VECSEQ, VECMPI, ""));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCApply(pc, b, x));
@@ -484,9 +473,7 @@ static PetscErrorCode TestCancel(PetscInt n, PetscBool smooth)
   CollectEnd();
   PetscCall(HJTestOK((PetscBool)!strstr(printed, "turns"), "%s%s: on no grid the strong direction turns", Name(&p, PETSC_TRUE),
                      smooth ? ", smooth coefficients" : ""));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -45,9 +45,7 @@ static PetscErrorCode Iterations(KSP ksp, PetscInt dof, PetscInt *its)
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   if (reason <= 0 || !(norm[0] <= HJTestDigits(1e-5) * norm[1])) *its = 1000;
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
+  PetscCall(HJTestDestroy(&b, &x, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,9 +66,7 @@ static PetscErrorCode TestElasticity(PetscInt dim, PetscInt n, PetscReal nu, Pet
                      "elasticity, %" PetscInt_FMT "^%" PetscInt_FMT ", Poisson ratio %g, stiff by %g: %" PetscInt_FMT
                      " iterations of CG, at most %" PetscInt_FMT,
                      n, dim, (double)nu, (double)stiff, its, most));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,9 +179,7 @@ static PetscErrorCode TestLaplacian(const char *name, PetscInt dim, PetscInt n, 
   PetscCall(ViewHolds(pc, words, &holds));
   PetscCall(
     HJTestOK((PetscBool)(its <= most && holds), "%s: %" PetscInt_FMT " iterations, at most %" PetscInt_FMT "; %s", name, its, most, words));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,9 +214,7 @@ static PetscErrorCode TestKnown(MatType type, PetscReal value, PetscBool columns
   PetscCall(Iterations(ksp, l.dof, &its));
   PetscCall(HJTestOK((PetscBool)(its <= most), "%s, rows that are %g alone%s: %" PetscInt_FMT " iterations, at most %" PetscInt_FMT, type,
                      (double)value, columns ? ", columns kept" : "", its, most));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,9 +241,7 @@ static PetscErrorCode TestTranspose(PetscInt n)
                      "%" PetscInt_FMT " x 30 points: the transposed cycle is the transpose (%g, %g)", n, (double)PetscRealPart(dot[0]),
                      (double)PetscRealPart(dot[1])));
   for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -207,9 +207,7 @@ static PetscErrorCode Repeats(Setup *s, PetscBool *same)
   PetscCall(HJProductsApply(s->products, &s->a, PETSC_TRUE, 1.5, x, NULL, z));
   PetscCall(Difference(y, z, &diff));
   *same = (PetscBool)(diff == 0);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&x, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

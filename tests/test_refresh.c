@@ -67,10 +67,7 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right, PetscReal *di
   PetscFunctionBegin;
   *right = PETSC_TRUE;
   *diff  = 0;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   for (int guess = 0; guess < 2; guess++) {
     PetscCall(ProblemVector(da, 2, x));
@@ -123,9 +120,7 @@ static PetscErrorCode TestRows(const Problem *p, PetscInt k)
     PetscCall(HJTestOK(right, "%dD %s, %d points in x, k = %d: refreshed to %d distinct rows (%g)", (int)p->dim, p->box ? "box" : "star",
                        (int)p->n[0], (int)k, (int)rows[i], (double)diff));
   }
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,9 +206,7 @@ static PetscErrorCode TestLimits(void)
   for (HJFrames f = op->frames; f; f = f->next) kept = (PetscBool)(kept || f->regions.ghosts);
   PetscCall(
     HJTestOK((PetscBool)(!kept && (size == 1 || PetscMemTypeDevice(other.mtype) || ghosts)), "... and regions are cut for the new ones"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,9 +238,7 @@ static PetscErrorCode TestInPlace(const Problem *p)
   PetscCall(
     HJTestOK((PetscBool)(right && op->limits.in_place == limits.in_place && (PetscMemTypeHost(other.mtype) || limits.in_place >= 6)),
              "strips, sweeps of up to %d in place (%g)", (int)limits.in_place, (double)diff));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

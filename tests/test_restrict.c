@@ -398,11 +398,8 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   PetscCall(MatCreateHJStencil(fine, &A));
   PetscCall(CaseFill(&c[1], fine, 0, A));
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
-  PetscCall(DMCreateGlobalVector(fine, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(DMCreateGlobalVector(coarse, &y));
-  PetscCall(VecDuplicate(y, &want));
+  PetscCall(ProblemVectors(fine, &b, &x, &r));
+  PetscCall(ProblemVectors(coarse, &y, &want));
   PetscCall(ProblemVector(fine, 1, b));
   PetscCall(ProblemVector(fine, 2, x));
   PetscCall(MatResidual(A, b, x, r));

@@ -144,8 +144,7 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(p, da, 0, A));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &old));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(CreateKSP(prefix, s, da, A, A, &ksp));
   PetscCall(ReadsInPlace(ksp, &own));
@@ -196,8 +195,7 @@ static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, Pets
   if (stencil) PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(p, da, 0, A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));

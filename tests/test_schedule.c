@@ -406,9 +406,7 @@ static PetscErrorCode Estimate(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscBoo
   PetscFunctionBegin;
   PetscCall(Laplacian(comm, nx, ny, &da, &A, &dinv));
   PetscCall(HJEstimateEmax(A, dinv, with_dm ? da : NULL, "est_", emax));
-  PetscCall(VecDestroy(&dinv));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&dinv, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,18 +47,14 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right)
   PetscReal        diff;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCApply(pc, b, x));
   PetscCall(PCHJacobiGetWeights(pc, &k, &w));
   PetscCall(VecSet(y, 0.0));
   PetscCall(NaiveCycles(A, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * PetscMax(16, k * k), right, &diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,9 +256,7 @@ static PetscErrorCode TestForgets(DM da, Mat A)
   PetscCall(PCSetUp(pc[0]));
   second = Inside(pc[0])->use_omega;
   PetscCall(HJTestOK((PetscBool)(first == second), "... and the dimension: omega %g, %g of a new PC", (double)second, (double)first));
-  PetscCall(PCDestroy(&pc[0]));
-  PetscCall(PCDestroy(&pc[1]));
-  PetscCall(MatDestroy(&D));
+  PetscCall(HJTestDestroy(&pc[0], &pc[1], &D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -160,8 +160,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(NewKSP(da, A, "", 4, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -200,9 +199,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(ViewHolds(pc, "halo: depth", &holds[3]));
   PetscCall(HJTestOK((PetscBool)(rank || (holds[0] && holds[1] && holds[2] == (size > 1) && !holds[3] && holds[4])),
                      "view: what was chosen, the time"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,10 +261,7 @@ static PetscErrorCode TestRefresh(const Problem *p)
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_norm_type"));
   PetscCall(VecsAgree(x[0], x[1], 0, &same, &diff));
   PetscCall(HJTestOK((PetscBool)(same && slabs), "new values in the matrix (%g)", (double)diff));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -94,9 +94,7 @@ static PetscErrorCode Solve(DM da, Difference *f, const char *prefix, PetscError
     PetscCall(RelativeResidual(A, b, x, &norm));
     *right = (PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -144,10 +144,7 @@ static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool gues
                      "%s, %s, %s guess, a test every %d: %d and %d cycles, reasons %d and %d, difference %g",
                      reused ? "used again for new values" : "Amat other than Pmat", KSPNormTypes[norm], guess ? "nonzero" : "zero",
                      (int)every, (int)its[0], (int)its[1], (int)reason[0], (int)reason[1], (double)diff));
-  for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,8 +177,7 @@ static PetscErrorCode TestChecks(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   for (PetscInt i = 0; i < 2; i++) {
     PetscCall(CreateKSP(da, A, KSP_NORM_UNPRECONDITIONED, 1e-5, 10000, PETSC_FALSE, &ksp));
@@ -230,10 +226,7 @@ static PetscErrorCode TestChebyshev(DM da, Mat A, PCHJacobiSchedule schedule, Pe
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(ProblemVector(da, 2, x));
   PetscCall(VecCopy(x, y));

@@ -113,9 +113,7 @@ static PetscErrorCode CheckRounding(const char *name, MatType type, PetscReal pa
   PetscCall(PetscStrcmp(type, MATAIJ, &is_aij));
   if (is_aij) PetscCall(CheckDevice(name, B, da, &grid, 1, st, reason)); /* rows of a stencil matrix are read in another way */
   PetscCall(HJStencilDestroy(&st));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&B, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,9 +32,7 @@ static PetscErrorCode Naive(Mat A, PetscInt its, PetscInt k, const PetscReal *w,
     PetscCall(PCApply(pb, r, d));
     PetscCall(VecAXPY(x, w[j % k], d));
   }
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&d));
-  PetscCall(PCDestroy(&pb));
+  PetscCall(HJTestDestroy(&r, &d, &pb));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,10 +57,7 @@ static PetscErrorCode TestCycles(const System *s, const char *mattype)
   PetscCall(NewPC(A, da, k, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetWeights(pc, &nk, &w));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &z));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &z));
   PetscCall(SystemVector(da, s->dof, -1, 1, b));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecSet(y, 0.0));
@@ -109,8 +104,7 @@ static PetscErrorCode TwoCycles(const System *s, PetscInt component, PetscInt ov
     PetscCall(PCHJacobiSetTile(pc, 5, 4, 3));
     PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST)); /* GPUs have no tiles of several unknowns a point */
   }
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVectors(da, &b, &work));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
   PetscCall(SystemVector(da, s->dof, component, 1, b));
   PetscCall(SystemVector(da, s->dof, component, 2, x[1]));
@@ -184,10 +178,7 @@ static PetscErrorCode TestPointBlock(void)
   PetscCall(VecsAgree(x[0], x[1], HJTestDigits(1e-12), &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]), "k = 1 is PCPBJACOBI: %" PetscInt_FMT " and %" PetscInt_FMT " iterations (%g)",
                      its[0], its[1], (double)diff));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,8 +198,7 @@ static PetscErrorCode TestBound(const System *s)
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
   PetscCall(ProblemPC(NULL, A, PCPBJACOBI, &pb));
-  PetscCall(DMCreateGlobalVector(da, &v));
-  PetscCall(VecDuplicate(v, &r));
+  PetscCall(ProblemVectors(da, &v, &r));
   PetscCall(SystemVector(da, s->dof, -1, 3, v));
   PetscCall(VecNormalize(v, NULL));
   for (PetscInt i = 0; i < 200; i++) {
@@ -291,8 +281,7 @@ static PetscErrorCode TestSingular(SystemKind kind)
   PetscCall(MatSetValues(A, 2, (PetscInt[]){row, row + 1}, 2, (PetscInt[]){row, row + 1}, (PetscScalar[]){1, 2, 2, 4}, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(VecSet(b, 1.0));
   for (int i = 0; i < 2; i++) {
     KSP                ksp;
@@ -341,9 +330,7 @@ static PetscErrorCode TestRefresh(void)
   PetscFunctionBegin;
   PetscCall(SystemCreate(&s, MATAIJ, &da, &A));
   PetscCall(NewPC(A, da, 4, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(SystemVector(da, 2, -1, 1, b));
   for (int i = 0; i < 4; i++) {
     s.kind = (SystemKind)(i % 3);

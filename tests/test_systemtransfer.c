@@ -69,9 +69,7 @@ static PetscErrorCode CompareGalerkin(Mat A, Mat P, Mat aij, Mat *C, PetscReal *
   PetscCall(MatAXPY(E, -1.0, D, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(E, NORM_INFINITY, apart));
   *apart /= most;
-  PetscCall(MatDestroy(&rows));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&E));
+  PetscCall(HJTestDestroy(&rows, &D, &E));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,9 +191,7 @@ static PetscErrorCode TestRandom(PetscInt which)
                        "%s, points left out: rows %g, products %g, P^T A P %g", name, (double)kept, (double)products, (double)galerkin[0]));
     PetscCall(HJTestDestroy(&mask, &left, &aij, &P, &C));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

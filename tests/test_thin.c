@@ -26,9 +26,7 @@ static PetscErrorCode TestThin(const Problem *p, PCType type)
     PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){3})); /* a number that is found may be another one for another type of matrix */
     PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_SWEEPS)); /* on a GPU, where AIJ is not, an inverse solves to the end */
     PetscCall(PCApply(pc, b, x[t]));
-    PetscCall(PCDestroy(&pc));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    PetscCall(HJTestDestroy(&pc, &b, &A));
   }
   PetscCall(VecNorm(x[0], NORM_2, &norm[0]));
   PetscCall(VecAXPY(x[1], -1.0, x[0]));

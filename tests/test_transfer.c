@@ -112,9 +112,7 @@ static PetscErrorCode ProductsAgree(DM coarse, DM fine, Mat P, Mat Q, PetscBool 
     PetscReal diff;
 
     PetscCall(DMCreateGlobalVector(from, &x));
-    PetscCall(DMCreateGlobalVector(to, &b));
-    PetscCall(VecDuplicate(b, &y[0]));
-    PetscCall(VecDuplicate(b, &y[1]));
+    PetscCall(ProblemVectors(to, &b, &y[0], &y[1]));
     PetscCall(ProblemVector(from, 1, x));
     PetscCall(ProblemVector(to, 2, b));
     PetscCall(RunProduct(i, P, x, b, y[0]));
@@ -274,9 +272,7 @@ static PetscErrorCode TestOthers(void)
     PetscCall(PetscObjectTypeCompare((PetscObject)P, MATHJTRANSFER, &ours));
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)P, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     PetscCall(HJTestOK((PetscBool)(!ours && aij), "%s: it stays AIJ", what[i]));
-    PetscCall(MatDestroy(&P));
-    PetscCall(DMDestroy(&coarse));
-    PetscCall(DMDestroy(&fine));
+    PetscCall(HJTestDestroy(&P, &coarse, &fine));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -330,9 +326,7 @@ static PetscErrorCode TestProducts(void)
   }
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&columns));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -459,9 +453,7 @@ static PetscErrorCode TestRepeatedOne(const char *name, RepeatedWhat what, Mat A
   for (int i = 0; i < 2; i++) PetscCall(VecSetRandom(x[i], random));
   PetscCall(ProblemTurns(Repeat, &r, x, y, &same));
   PetscCall(HJTestOK(same, "%s: %s of two vectors in turn, 200 times", name, repeated_names[what]));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&r.b));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &r.b, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -71,9 +71,7 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   PC_HJacobi *hj;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &w));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCSetFromOptions(pc));
@@ -126,8 +124,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsSetValue(NULL, "-pc_hjacobi_monitor", NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -164,9 +161,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(
     HJTestOK((PetscBool)(rank || (strstr(printed, "this KSP is cg; use -ksp_monitor") && !strstr(strchr(printed, '\n') + 1, "hjacobi"))),
              "under CG the monitor says once that it says nothing"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,8 +176,7 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(ProblemKSP(da, A, type, PCHJACOBI, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 2));
@@ -196,9 +190,7 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscCall(ViewHolds(pc, said || k == 1 ? "schedule:" : words, &holds[1]));
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && info == said), "%s around k = %d: the view and -info %s", type, (int)k,
                      said ? "name the cure" : "say nothing of it"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,8 +216,7 @@ static PetscErrorCode TestMultigrid(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&p, &da));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(
     PetscOptionsInsertString(NULL,
@@ -328,9 +319,7 @@ static PetscErrorCode TestMany(DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &w));
   PetscCall(VecSet(b, 1.0));
   for (int shell = size > 1; shell < 2; shell++) { /* a sweep that only counts is quick where passes are long: on one rank */
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -364,9 +353,7 @@ static PetscErrorCode TestMany(DM da, Mat A)
     }
     PetscCall(PCDestroy(&pc));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
