@@ -117,10 +117,7 @@ static PetscErrorCode TestProducts(const System *s, DM da, Mat A, Mat B, const c
     PetscCall(HJTestDetail("# %s: %g", which[p], (double)largest));
   }
   PetscCall(HJTestOK(good, "%s: products", name));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&x, &b, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,10 +184,7 @@ static PetscErrorCode TestChanges(const System *s, DM da, Mat A, Mat B, const ch
   PetscCall(MatDestroy(&D));
   PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &D));
   PetscCall(Agree(C, D, name, "MatTranspose"));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(VecDestroy(&l));
-  PetscCall(VecDestroy(&r));
+  PetscCall(HJTestDestroy(&C, &D, &l, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,9 +270,7 @@ static PetscErrorCode TestRandom(PetscInt which)
   PetscCall(TestConversions(da[0], A, B, name));
   PetscCall(TestZeroRows(&s, da[0], A, B, name));
   PetscCall(TestChanges(&s, da[0], A, B, name));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,8 +286,7 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
   PetscFunctionBegin;
   PetscCall(ProblemOnGPU(&gpu)); /* whose kernels sum one row of 27 points in another order */
   PetscCall(SystemCreate(&s, MATHJSTENCIL, &da[0], &A));
-  PetscCall(DMCreateGlobalVector(da[0], &x));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(da[0], &x, &y));
   PetscCall(SystemVector(da[0], s.dof, -1, 1, x));
   PetscCall(MatMult(A, x, y));
   PetscCall(SystemDM(&s, 1, MATHJSTENCIL, &da[1]));
@@ -304,26 +295,18 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
 
     PetscCall(DMCreateMatrix(da[1], &B));
     PetscCall(SystemFill(&s, da[1], c, B));
-    PetscCall(DMCreateGlobalVector(da[1], &u));
-    PetscCall(VecDuplicate(u, &v));
-    PetscCall(VecDuplicate(u, &part));
+    PetscCall(ProblemVectors(da[1], &u, &v, &part));
     PetscCall(SystemVector(da[1], s.dof, c, 1, u));
     PetscCall(MatMult(B, u, v));
     PetscCall(VecStrideGather(y, c, part, INSERT_VALUES));
     PetscCall(VecDifference(part, v, &largest));
     good = (PetscBool)(good && largest <= (gpu && box && dim == 3 ? 20 * PETSC_MACHINE_EPSILON : 0));
     PetscCall(HJTestDetail("# component %d: %g", (int)c, (double)largest));
-    PetscCall(VecDestroy(&u));
-    PetscCall(VecDestroy(&v));
-    PetscCall(VecDestroy(&part));
-    PetscCall(MatDestroy(&B));
+    PetscCall(HJTestDestroy(&u, &v, &part, &B));
   }
   PetscCall(HJTestOK(good, "%" PetscInt_FMT "D %s, kind %d: decoupled components have the products of one unknown a point", dim,
                      box ? "box" : "star", (int)kind));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -315,13 +315,7 @@ static PetscErrorCode ChebyshevError(PetscRandom rnd, PCHJacobiSchedule kind, Pe
   PetscCall(VecAXPY(x, -1, y));
   PetscCall(VecNorm(x, NORM_INFINITY, error));
   *error /= big;
-  PetscCall(VecDestroy(&lambda));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
+  PetscCall(HJTestDestroy(&lambda, &b, &x, &y, &r, &ksp, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,9 +406,7 @@ static PetscErrorCode Estimate(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscBoo
   PetscFunctionBegin;
   PetscCall(Laplacian(comm, nx, ny, &da, &A, &dinv));
   PetscCall(HJEstimateEmax(A, dinv, with_dm ? da : NULL, "est_", emax));
-  PetscCall(VecDestroy(&dinv));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&dinv, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +438,6 @@ static PetscErrorCode TestEstimate(void)
 int main(int argc, char **argv)
 {
   PetscRandom rnd;
-  int         code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rnd));
@@ -461,7 +452,5 @@ int main(int argc, char **argv)
   PetscCall(TestRefusals());
   PetscCall(TestEstimate());
   PetscCall(PetscRandomDestroy(&rnd));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

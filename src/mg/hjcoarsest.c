@@ -282,8 +282,7 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
   PetscCall(ops->multigrid->multiply_dense(n, inverse, ba.used, xa.used));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
-  if (PetscMemTypeHost(ops->mtype)) PetscCall(PetscLogFlops(2.0 * n * n));
-  else PetscCall(PetscLogGpuFlops(2.0 * n * n));
+  PetscCall(HJLogFlops(ops, 2.0 * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -297,7 +297,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscFunctionBegin;
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
-    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));
+    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P));
   }
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_INTERPOLATION, &set));
   level->follows_rows = PETSC_FALSE;
@@ -624,7 +624,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->zero_rows = 0;
   PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
-  PetscCall(HJFenceDestroy(&mg->fence));
+  PetscCall(HJHaloDestroy(&mg->fence));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscCall(VecDestroy(&mg->shares));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -486,9 +486,9 @@ PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
 /* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
    order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
-/* Bytes of their factors on this rank; NULL: 0 */
 /* Whether a level has them */
-PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
+PETSC_INTERN PetscBool HJMGHasLines(const PC_HJMG *);
+/* Bytes of their factors on this rank; NULL: 0 */
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);

@@ -331,7 +331,7 @@ static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s)
     PetscCall(HJRoundedRestrict(at, x ? at->b : y, x, other, at[1].b));
     break;
   case HJ_MG_CORRECT:
-    PetscCall(HJTransfersRun(at->P, PETSC_FALSE, HJMGSingleVector(at + 1, s->c), s->zero ? NULL : x, x));
+    PetscCall(HJTransfersRun(at->P, PETSC_FALSE, NULL, HJMGSingleVector(at + 1, s->c), s->zero ? NULL : x, x));
     break;
   default:
     PetscCall(HJMGSingleSolveCoarsest(mg, s, at));
@@ -447,15 +447,15 @@ static PetscErrorCode HJMGSingleAdd(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, c
   PetscFunctionBegin;
   PetscCall((*mg->seen.get_coefficients)(level->A, ops->mtype, &advance.a));
   PetscCall(HJVecOpen(ops, NULL, HJ_READ, b, NULL, &ba));
-  if (!zero) PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, zero ? NULL : x, NULL, &xa));
   PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, y, NULL, &ya));
   advance.b       = ba.used;
-  advance.x       = zero ? NULL : xa.used;
+  advance.x       = xa.used;
   advance.y       = ya.used;
   advance.rounded = mg->single->level[0].b;
   PetscCall(HJMGSingleOps(mg)->advance(&advance));
   PetscCall(HJVecClose(&ya));
-  if (!zero) PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
   PetscCall(PetscLogGpuFlops((2.0 * advance.a->nslots + 4.0) * advance.a->npoints));
   PetscCall(HJMGSingleSend(mg, HJ_SEEN_SQUARES));

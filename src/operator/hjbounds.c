@@ -187,48 +187,19 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many entries the rows of A have, in columns of this rank and of others; as in MatMPIAIJSetPreallocation() */
-static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
-{
-  PetscInt start, end, first, last;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  PetscCall(MatGetOwnershipRangeColumn(A, &first, &last));
-  for (PetscInt r = start; r < end; r++) {
-    PetscInt        n;
-    const PetscInt *columns;
-
-    PetscCall(MatGetRow(A, r, &n, &columns, NULL));
-    for (PetscInt e = 0; e < n; e++) ++*(columns[e] >= first && columns[e] < last ? &own[r - start] : &other[r - start]);
-    PetscCall(MatRestoreRow(A, r, &n, &columns, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
    have pointers into it */
-static PetscErrorCode HJCopyRows(Mat A, Mat *M)
+static PetscErrorCode HJCreateAIJ(Mat A, Mat *M)
 {
-  PetscInt m, n, start, end, *own, *other;
+  PetscInt m, n;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  PetscCall(PetscCalloc2(m, &own, m, &other));
-  PetscCall(HJCountRows(A, own, other));
-  PetscCall(MatCreateAIJ(PetscObjectComm((PetscObject)A), m, n, PETSC_DETERMINE, PETSC_DETERMINE, 0, own, 0, other, M));
-  PetscCall(PetscFree2(own, other));
-  for (PetscInt r = start; r < end; r++) {
-    const PetscInt    *columns;
-    const PetscScalar *values;
-
-    PetscCall(MatGetRow(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(*M, 1, &r, n, columns, values, INSERT_VALUES));
-    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
-  }
-  PetscCall(MatAssemblyBegin(*M, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*M, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), M));
+  PetscCall(MatSetSizes(*M, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*M, MATAIJ));
+  PetscCall(HJPreallocateRows(A, *M));
+  PetscCall(HJCopyRows(A, *M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,7 +218,7 @@ static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
   if (!aij && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
   if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   else if (upper) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
-  else PetscCall(HJCopyRows(A, M));
+  else PetscCall(HJCreateAIJ(A, M));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
   if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
   else diagonal = *M;

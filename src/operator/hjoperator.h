@@ -8,7 +8,8 @@
    interpolates, hjrestrictions.c restricts a residual; hjghosts.c fills their ghosts, hjvectors.c finds their vectors. hjgalerkins.c and
    hjgalerkinrows.c make Galerkin products, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal
    alone, hjpairs.c reads one pair of several unknowns. hjrounded.c has a level in single precision, hjmove.c moves vectors to other ranks,
-   hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a preconditioner, hjmethods.h the form of setters.
+   hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a preconditioner, hjcopyrows.c copies rows, hjmethods.h is the form
+   of setters.
 */
 #pragma once
 
@@ -46,6 +47,11 @@ PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_
 /* Collective. What the rows of a component of a stencil matrix have of that component, as a stencil matrix on da, the same grid with one
    unknown a point: a new one where *B is NULL, else with new values; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateComponent(Mat A, PetscInt component, DM da, Mat *B);
+
+/* Room for the entries of the first matrix's rows in the second, AIJ of the same layout that has none yet */
+PETSC_INTERN PetscErrorCode HJPreallocateRows(Mat, Mat);
+/* Collective. Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
+PETSC_INTERN PetscErrorCode HJCopyRows(Mat, Mat);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
