@@ -618,8 +618,8 @@ static inline void FuzzJudge(Fuzz *f)
 {
   const PetscBool scaled  = (PetscBool)(f->row_decades > 1.0 && !f->scale_columns);
   const PetscBool growing = (PetscBool)(f->dof > 1 && scaled && f->coarse_solve == PC_HJMG_COARSE_SOLVE_SWEEPS);
-  const PetscReal value = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
-  PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
+  const PetscReal value   = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
+  PetscReal       ratio   = PetscMax(f->contrast, 1.0 / f->contrast);
   PetscBool       known = (PetscBool)(f->known != KNOWN_NONE), mirrored = PETSC_FALSE;
 
   for (PetscInt d = 0; d < f->dim; d++) {
