@@ -228,6 +228,7 @@ static PetscErrorCode CreateKSP(const Fuzz *f, DM da, Mat A, const char *type, K
   if (da) PetscCall(PCSetDM(pc, da));
   PetscCall(PCSetType(pc, type));
   if (f->single && da) PetscCall(PCHJMGSetPrecision(pc, PC_HJMG_PRECISION_SINGLE));
+  if (f->through_matmult && da) PetscCall(PCHJacobiSetOperator(pc, PC_HJACOBI_OPERATOR_MATRIX));
   if (!f->defaults && da) {
     PetscCall(PCHJMGSetK(pc, 1, &f->k));
     PetscCall(PCHJMGSetTransfer(pc, (PCHJMGTransfer)f->transfer));

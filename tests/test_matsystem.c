@@ -252,8 +252,71 @@ static PetscErrorCode TestZeroRows(const System *s, DM da, Mat A, Mat B, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x, A a Mat: of which finite differences are the entries */
+static PetscErrorCode Multiply(void *unused, Vec x, Vec y, void *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult((Mat)A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A becomes B by finite differences in these colours */
+static PetscErrorCode Recover(ISColoring is, Mat A, Mat B)
+{
+  MatFDColoring color;
+  Vec           x;
+
+  PetscFunctionBegin;
+  PetscCall(MatFDColoringCreate(A, is, &color));
+  PetscCall(MatFDColoringSetFunction(color, (void *)Multiply, B));
+  PetscCall(MatFDColoringSetUp(A, is, color));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatFDColoringApply(A, color, x, NULL));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatFDColoringDestroy(&color));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Colours that a MatColoring finds from the matrix, which AIJ gives with rows of the same columns as one: each row has one all the same */
+static PetscErrorCode TestColors(Mat A, Mat B, MatColoringType type, const char *name)
+{
+  MatColoring coloring;
+  ISColoring  is;
+  Mat         C;
+  PetscInt    rows, n;
+  PetscReal   largest, norm;
+  PetscBool   all;
+  char        what[64];
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(MatColoringCreate(C, &coloring));
+  PetscCall(MatColoringSetType(coloring, type));
+  PetscCall(MatColoringApply(coloring, &is));
+  PetscCall(ISColoringGetColors(is, &n, NULL, NULL));
+  PetscCall(MatGetLocalSize(C, &rows, NULL));
+  all = (PetscBool)(n == rows);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPIU_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "colours of type %s, one for each row", type));
+  PetscCall(HJTestOK(all, "%s: %s", name, what));
+  if (all) {
+    PetscCall(Recover(is, C, B));
+    PetscCall(Difference(C, B, &largest));
+    PetscCall(MatNorm(B, NORM_INFINITY, &norm));
+    PetscCall(HJTestDetail("# largest difference %g of %g", (double)largest, (double)norm));
+    PetscCall(HJTestOK((PetscBool)(largest <= 100 * PETSC_SQRT_MACHINE_EPSILON * norm), "%s: finite differences in them", name));
+  }
+  PetscCall(ISColoringDestroy(&is));
+  PetscCall(MatColoringDestroy(&coloring));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRandom(PetscInt which)
 {
+  const MatColoringType colorings[] = {MATCOLORINGSL, MATCOLORINGLF, MATCOLORINGID};
+
   System s;
   DM     da[2];
   Mat    A, B;
@@ -268,6 +331,7 @@ static PetscErrorCode TestRandom(PetscInt which)
   PetscCall(TestProducts(&s, da[0], A, B, name));
   PetscCall(TestNorms(A, B, name));
   PetscCall(TestConversions(da[0], A, B, name));
+  if (which % 4 == 0) PetscCall(TestColors(A, B, colorings[which / 4 % 3], name)); /* 1D, 2D and 3D in turn */
   PetscCall(TestZeroRows(&s, da[0], A, B, name));
   PetscCall(TestChanges(&s, da[0], A, B, name));
   PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));

@@ -157,6 +157,10 @@ static PetscErrorCode TestSafeK(void)
                          names[kind], (double)skews[s], (int)k, (double)growth[0], (double)growth[1]));
     }
   }
+  PetscCall(HJTestOK((PetscBool)(HJScheduleSafeK(1e30, emax) == 0 && HJScheduleSafeKJacobi(1e30, emax, 0.5) == 0 &&
+                                 HJScheduleSafeK(HJ_BY_PRECISION(1e300, 1e37), emax) == 0 &&
+                                 HJScheduleSafeKJacobi(HJ_BY_PRECISION(1e300, 1e37), emax, 0.5) == 0),
+                     "no k is safe where rows differ by any scale"));
   PetscCall(HJTestOK((PetscBool)(HJScheduleSafeK(0, emax) == HJ_MAX_K && HJScheduleSafeK(100, emax) == 0),
                      "any k is safe for a symmetric matrix, none for one that is hardly symmetric"));
   PetscFunctionReturn(PETSC_SUCCESS);

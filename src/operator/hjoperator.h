@@ -278,6 +278,8 @@ PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
 PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros);
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
+/* HJBoundSkew() of a matrix that is no stencil; 0 where A gives no rows. Where unknowns of a point are of several kinds nothing tells it */
+PETSC_INTERN PetscErrorCode HJBoundSkewMatrix(Mat A, Vec dinv, PetscReal *skew);
 
 #define HJ_ESTIMATE_STEPS 30
 #define HJ_LANCZOS_STEPS  3000
