@@ -611,18 +611,11 @@ static inline void FuzzDescribe(Fuzz *f)
    matrix is far from normal or indefinite, or sweeps were asked for, and rounding leaves more; numbers of sweeps that are asked for may
    grow where eigenvalues are complex or negative. Convection over rows that are a diagonal alone and of another size is no mild problem,
    as the page of PCHJMG says; nor is CG where a mirror makes the matrix unsymmetric: the row of the last point has its neighbour twice,
-   which has it once. For 7 unknowns KSPCG takes 405 iterations with PCJACOBI and as many without (38850-262).
-
-   Galerkin products add up the rows of several points, and where these are of any size the largest alone counts: cycles of a system grow,
-   whose rows are not scaled first as those of one unknown a point are. Set-up measures it, says it in PetscInfo, and factors the finest
-   grid, but not where sweeps were asked for on the last one. Then KSPGMRES from the left says converged with a true residual of 0.67
-   (395002-777), whatever k is; with PCMG on the same grids, with as many sweeps, it does so with one of 0.92 */
+   which has it once. For 7 unknowns KSPCG takes 405 iterations with PCJACOBI and as many without (38850-262) */
 static inline void FuzzJudge(Fuzz *f)
 {
-  const PetscBool scaled  = (PetscBool)(f->row_decades > 1.0 && !f->scale_columns);
-  const PetscBool growing = (PetscBool)(f->dof > 1 && scaled && f->coarse_solve == PC_HJMG_COARSE_SOLVE_SWEEPS);
-  const PetscReal value   = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
-  PetscReal       ratio   = PetscMax(f->contrast, 1.0 / f->contrast);
+  const PetscReal value = PetscMax(f->known_value, f->known_value != 0.0 ? 1.0 / f->known_value : PETSC_MAX_REAL);
+  PetscReal       ratio = PetscMax(f->contrast, 1.0 / f->contrast);
   PetscBool       known = (PetscBool)(f->known != KNOWN_NONE), mirrored = PETSC_FALSE;
 
   for (PetscInt d = 0; d < f->dim; d++) {
@@ -632,7 +625,7 @@ static inline void FuzzJudge(Fuzz *f)
   }
   f->hard = (PetscBool)(ratio > HJTestDigits(1e6) || (f->row_decades > 1.0 && f->scale_columns) || f->flow == FLOW_RANDOM || !f->dominant ||
                         !f->defaults);
-  f->unsafe = (PetscBool)(!f->defaults && (!f->symmetric || !f->dominant || f->bad || growing));
+  f->unsafe = (PetscBool)(!f->defaults && (!f->symmetric || !f->dominant || f->bad));
   f->alike  = (PetscBool)(ratio <= HJTestDigits(1e6) && !f->unsafe && !f->nnull && !f->bad && f->scale == 1.0 && f->row_decades == 0.0 &&
                          f->flow != FLOW_RANDOM);
   f->mild   = (PetscBool)(ratio <= HJTestDigits(1e6) && f->dominant && !f->nnull && f->peclet <= 1.0 && !f->bad && f->defaults &&
