@@ -17,9 +17,7 @@ static inline PETSC_UNUSED PetscErrorCode BoundBegin(int *argc, char ***argv)
   PetscBool cuda;
 
   PetscFunctionBegin;
-  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(argc, argv));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
   if (cuda) backend = PC_HJACOBI_BACKEND_CUDA;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,10 +100,7 @@ static inline PETSC_UNUSED PetscErrorCode CheckGalerkin(DM coarse, Mat A, Mat P,
   /* sums of 27 products of sums of 27 products */
   PetscCall(VecsAgree(z, y, 1000 * PETSC_MACHINE_EPSILON, &agree, &difference));
   PetscCheck(agree, PETSC_COMM_WORLD, PETSC_ERR_LIB, "MatPtAP() returned another matrix, difference %g", (double)difference);
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&fine[i]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&fine[0], &fine[1], &x, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,25 +231,19 @@ static inline PETSC_UNUSED PetscErrorCode Multigrid(DM da, Mat A, PetscInt level
   PetscCall(PCMGSetLevels(pc, levels, NULL));
   PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(VecSet(b, 1));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
+  PetscCall(HJTestDestroy(&b, &x, &ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline PETSC_UNUSED PetscErrorCode NewPC(Mat A, DM da, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  if (da) PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetBackend(*pc, backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

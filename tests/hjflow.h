@@ -193,10 +193,6 @@ static inline PETSC_UNUSED PetscErrorCode FlowSolve(const Flow *f, MatType matty
   PetscCall(VecNorm(x, NORM_2, &norm[0]));
   PetscCall(VecNorm(exact, NORM_2, &norm[1]));
   *error = norm[0] / norm[1];
-  PetscCall(VecDestroy(&exact));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&exact, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,6 +53,7 @@ typedef struct {
   PetscInt       dof;         /* blocks are a point's coefficients times one small matrix, and a reaction at the point */
   PetscReal block[FUZZ_DOF][FUZZ_DOF], reaction[FUZZ_DOF][FUZZ_DOF], mixed; /* mixed: of the components at corners, as derivatives are */
   PetscBool blocked;                                                        /* BAIJ in place of AIJ */
+  PetscBool through_matmult;                                                /* hjacobi's cycles, as in a block of PCASM */
   /* Made from the above */
   PetscInt     salt, points;
   PetscScalar *a;                         /* points x 27 */
@@ -538,6 +539,7 @@ static inline void FuzzDrawMore(Fuzz *f)
       f->reaction[c][d] = reacts * (c == d ? 1.0 : couples + (c < d ? turns : -turns));
     }
   }
+  f->through_matmult = Chance(f, 0.25);
 }
 
 static inline void FuzzSay(Fuzz *f, const char *format, ...)
@@ -588,6 +590,7 @@ static inline void FuzzDescribe(Fuzz *f)
             (double)f->block[1][0], (double)f->block[1][1], (double)f->mixed, (double)f->reaction[0][0], (double)f->reaction[0][1],
             (double)f->reaction[1][0]);
   }
+  if (f->through_matmult) FuzzSay(f, ", through MatMult");
   FuzzSay(f, ", %s%s%s%s", f->single ? "single, " : "",
           f->stencil_matrix ? "hjstencil"
           : f->blocked      ? "baij"
@@ -655,8 +658,9 @@ static inline PetscErrorCode FuzzCreate(uint64_t seed, PetscInt number, Fuzz *f)
   f->blocked = (PetscBool)(f->dof > 1 && f->dim > 1 && !f->stencil_matrix && f->blocked); /* PETSc has none in 1D, */
   for (int d = 0; d < 3; d++)                                                             /* nor over a period of one or two points */
     if (f->boundary[d] == DM_BOUNDARY_PERIODIC && f->n[d] < 3) f->blocked = PETSC_FALSE;
-  f->dropped = (PetscBool)(f->dropped && !f->blocked);
-  f->own     = (PetscBool)(f->own && (!strcmp(f->ksp, KSPCG) || !strcmp(f->ksp, KSPRICHARDSON)));
+  f->dropped         = (PetscBool)(f->dropped && !f->blocked);
+  f->own             = (PetscBool)(f->own && (!strcmp(f->ksp, KSPCG) || !strcmp(f->ksp, KSPRICHARDSON)));
+  f->through_matmult = (PetscBool)(f->through_matmult && !strcmp(f->pc, PCHJACOBI));
   FuzzJudge(f);
   FuzzDescribe(f);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -160,10 +160,7 @@ static inline PETSC_UNUSED PetscErrorCode GridsCreate(MPI_Comm comm, const Weigh
 static inline PETSC_UNUSED PetscErrorCode GridsDestroy(Grids *g)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&g->A));
-  PetscCall(MatDestroy(&g->P));
-  PetscCall(DMDestroy(&g->coarse));
-  PetscCall(DMDestroy(&g->fine));
+  PetscCall(HJTestDestroy(&g->A, &g->P, &g->coarse, &g->fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

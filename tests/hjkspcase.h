@@ -106,11 +106,7 @@ static inline PETSC_UNUSED PetscErrorCode MakeSystem(const Case *c, System *s)
 static inline PETSC_UNUSED PetscErrorCode DestroySystem(System *s)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&s->A));
-  PetscCall(MatDestroy(&s->P));
-  PetscCall(VecDestroy(&s->b));
-  PetscCall(VecDestroy(&s->x));
-  PetscCall(DMDestroy(&s->da));
+  PetscCall(HJTestDestroy(&s->A, &s->P, &s->b, &s->x, &s->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,6 +65,15 @@ static inline PETSC_UNUSED PetscErrorCode ProblemBackend(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PETSC_UNUSED PetscErrorCode ProblemInitialize(int *argc, char ***argv)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscInitialize(argc, argv, NULL, NULL));
+  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemBackend());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether -backend cuda asks for vectors and matrices on the GPU, and this PETSc can have them there. Asked for the first time before
    options are cleared */
 static inline PETSC_UNUSED PetscErrorCode ProblemOnGPU(PetscBool *gpu)
@@ -288,6 +297,17 @@ static inline PETSC_UNUSED PetscErrorCode ProblemVector(DM da, PetscInt seed, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Global vectors without values, of which the addresses are given */
+#define ProblemVectors(da, ...) ProblemCreateVectors(da, (Vec *[]){__VA_ARGS__, NULL})
+
+static inline PETSC_UNUSED PetscErrorCode ProblemCreateVectors(DM da, Vec *vectors[])
+{
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(da, vectors[0]));
+  for (PetscInt i = 1; vectors[i]; i++) PetscCall(VecDuplicate(*vectors[0], vectors[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its cycles of x <- x + w_j D^-1 (b - A x) through MatMult(): the definition of exact mode */
 static inline PETSC_UNUSED PetscErrorCode NaiveCycles(Mat A, PetscInt its, PetscInt k, const PetscReal w[], Vec b, Vec x)
 {
@@ -321,6 +341,20 @@ static inline PETSC_UNUSED PetscErrorCode RelativeResidual(Mat A, Vec b, Vec x, 
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   *relative = norm[0] == 0.0 ? 0.0 : norm[0] / norm[1];
   PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of PCHJMG, where cycles are compared digit by digit */
+#define ALL_DIGITS HJ_BY_PRECISION(PC_HJMG_PRECISION_DOUBLE, PC_HJMG_PRECISION_AUTO)
+
+/* A PC of a matrix; da may be NULL. Options are not read */
+static inline PETSC_UNUSED PetscErrorCode ProblemPC(DM da, Mat A, PCType type, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  if (da) PetscCall(PCSetDM(*pc, da));
+  PetscCall(PCSetType(*pc, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,11 +35,7 @@ static inline PETSC_UNUSED PetscErrorCode SlabCaseDestroy(SlabCase *c)
   PetscFunctionBegin;
   PetscCall(HJWeightsReset(&c->w));
   PetscCall(HJOperatorDestroy(&c->op));
-  PetscCall(VecDestroy(&c->b));
-  PetscCall(VecDestroy(&c->x));
-  PetscCall(VecDestroy(&c->y));
-  PetscCall(MatDestroy(&c->A));
-  PetscCall(DMDestroy(&c->da));
+  PetscCall(HJTestDestroy(&c->b, &c->x, &c->y, &c->A, &c->da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,10 +182,7 @@ static inline PETSC_UNUSED PetscErrorCode CreatePC(DM da, Mat A, const char *opt
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -255,11 +255,7 @@ static inline PETSC_UNUSED PetscErrorCode CheckProduct(Mat A, DM da, const HJGri
   PetscCall(VecRestoreArrayRead(local, &xa));
   PetscCall(VecRestoreArrayRead(y, &ya));
   PetscCall(VecRestoreArrayRead(diag, &da_));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&diag));
-  PetscCall(VecDestroy(&local));
-  PetscCall(DMDestroy(&ghost));
+  PetscCall(HJTestDestroy(&x, &y, &diag, &local, &ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,9 +309,7 @@ static inline PETSC_UNUSED PetscErrorCode CheckPadded(DM da, const HJGrid *grid,
     }
     PetscCall(VecRestoreArrayRead(l, &la));
   }
-  PetscCall(VecDestroy(&g));
-  PetscCall(VecDestroy(&l));
-  PetscCall(DMDestroy(&ghost));
+  PetscCall(HJTestDestroy(&g, &l, &ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -123,3 +123,21 @@ static inline PETSC_UNUSED int HJTestDone(void)
   if (!rank) fprintf(HJTestStream(), "1..%d\n", hjtest_count);
   return hjtest_failed ? 1 : 0;
 }
+
+/* The last line of main(): the plan of TAP, and the exit code */
+static inline PETSC_UNUSED int HJTestEnd(void)
+{
+  const int code = HJTestDone();
+
+  return PetscFinalize() ? 1 : code;
+}
+
+/* Destroys PETSc objects, of which the addresses are given */
+#define HJTestDestroy(...) HJTestDestroyObjects((void *[]){__VA_ARGS__, NULL})
+
+static inline PETSC_UNUSED PetscErrorCode HJTestDestroyObjects(void *objects[])
+{
+  PetscFunctionBegin;
+  for (; *objects; objects++) PetscCall(PetscObjectDestroy((PetscObject *)*objects));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -63,9 +63,7 @@ static PetscErrorCode CreateASM(const Problem *p, DM wide, Mat A, PetscInt k, Pe
                         (PetscInt[3]){own_hi[0][a], own_hi[1][b], own_hi[2][c]}, &own[total]));
         total++;
       }
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetType(*pc, PCASM));
+  PetscCall(ProblemPC(NULL, A, PCASM, pc));
   PetscCall(PCASMSetType(*pc, PC_ASM_RESTRICT));
   PetscCall(PCASMSetOverlap(*pc, 0));
   PetscCall(PCASMSetLocalSubdomains(*pc, total, tile, own));
@@ -109,10 +107,7 @@ static PetscErrorCode TestASM(PetscInt dim, PetscInt N, Coefficient coefficient,
   PetscCall(DMDASetStencilType(wide, DMDA_STENCIL_BOX));
   PetscCall(DMSetUp(wide));
   PetscCall(CreateASM(&p, wide, A, k, T, o, omega, &oracle));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCHJacobiSetOverlap(pc, o));
   PetscCall(PCHJacobiSetTile(pc, T, T, T));
@@ -127,24 +122,13 @@ static PetscErrorCode TestASM(PetscInt dim, PetscInt N, Coefficient coefficient,
   PetscCall(VecsAgree(x, y, 16 * PETSC_MACHINE_EPSILON * k * k, &agree, &diff));
   PetscCall(HJTestOK(agree, "%dD %s, k = %d, tile %d, overlap %d: one cycle equals PCASM (%g)", (int)dim, CoefficientNames()[coefficient],
                      (int)k, (int)T, (int)o, (double)diff));
-  PetscCall(PCDestroy(&oracle));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&wide));
+  PetscCall(HJTestDestroy(&oracle, &pc, &x, &y, &b, &A, &da, &wide));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestASM(1, 100, CONSTANT, 9, 12, 0));
   PetscCall(TestASM(1, 100, JUMP, 16, 12, 4));
   PetscCall(TestASM(2, 61, CONSTANT, 8, 16, 4));
@@ -152,7 +136,5 @@ int main(int argc, char **argv)
   PetscCall(TestASM(2, 61, CONVECTION, 7, 16, 6));
   PetscCall(TestASM(3, 23, CONSTANT, 6, 8, 2));
   PetscCall(TestASM(3, 23, VARYING, 4, 9, 4));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -69,10 +69,7 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscCall(ProblemDM(p, &da));
   if (stencil) PetscCall(MatCreateHJStencil(da, &A));
   else PetscCall(DMCreateMatrix(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecDuplicate(b, &inside));
+  PetscCall(ProblemVectors(da, &b, &x, &r, &inside));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -110,13 +107,7 @@ static PetscErrorCode TestBody(const Problem *p, PetscBool columns, PetscBool st
   PetscCall(ProblemVector(da, 1, b));
   if (holds) PetscCall(AdjointAgrees(pc, PCApplyTranspose, r, b, HJTestDigits(1e-10), &holds, &norm[0]));
   PetscCall(HJTestOK(holds, "the transposed cycle is the transpose (%g)", (double)norm[0]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&inside));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &inside, &r, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,9 +127,7 @@ static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, Pe
   PetscCall(ProblemDM(p, &da));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(DMCreateMatrix(da, &P));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &inside));
+  PetscCall(ProblemVectors(da, &b, &x, &inside));
   PetscCall(Fill(da, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, A, inside));
   PetscCall(Fill(da, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, P, inside));
   if (all) PetscCall(MatZeroEntries(P));
@@ -160,13 +149,7 @@ static PetscErrorCode TestOther(const Problem *p, PCType type, PetscBool all, Pe
                      : all  ? "a preconditioner's matrix of zeros"
                             : "a body in the preconditioner's matrix alone",
                      (int)reason, (double)norm[0], (double)norm[1]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&inside));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &inside, &x, &b, &P, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,17 +169,12 @@ static PetscErrorCode TestSaid(const Problem *p, PetscBool solid)
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(DMCreateGlobalVector(da, &inside));
   PetscCall(Fill(da, solid, PETSC_TRUE, PETSC_FALSE, A, inside));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(NULL, A, PCHJMG, &pc));
   CollectInfo(PCSetUp(pc));
   said = (PetscBool)(strstr(printed, "rows are zeros: their unknowns are left alone, and the residual cannot be less") != NULL);
   PetscCall(HJTestOK((PetscBool)(rank || said == solid), "%" PetscInt_FMT "D, %s rows of zeros: -info %s", p->dim, solid ? "some" : "no",
                      solid ? "says what the residual keeps" : "says nothing of them"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&inside));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &inside, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,11 +185,8 @@ int main(int argc, char **argv)
                            "-ksp_type richardson -ksp_norm_type preconditioned -pc_type hjmg",
                            "-ksp_type richardson -ksp_norm_type none -pc_type hjmg", "-ksp_type gmres -pc_type hjmg",
                            "-ksp_type cg -pc_type hjmg"};
-  int               code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < 2; i++)
     for (int columns = 0; columns < 2; columns++)
       for (int stencil = 0; stencil < 2; stencil++)
@@ -226,7 +201,5 @@ int main(int argc, char **argv)
     PetscCall(TestOther(&p[i / 2], type, PETSC_TRUE, PETSC_TRUE));
   }
   for (int solid = 0; solid < 2; solid++) PetscCall(TestSaid(&p[0], (PetscBool)solid));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -134,9 +134,7 @@ static PetscErrorCode CheckProducts(const char *name, Mat A, DM da, PetscInt ove
 
   PetscFunctionBegin;
   PetscCall(MakeOperator(A, da, overlap, &op));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecDuplicate(x, &want));
+  PetscCall(ProblemVectors(da, &x, &y, &want));
   for (int ones = 0; ones < 2; ones++) {
     PetscCall(ProblemVector(da, 3, x));
     PetscCall(VecShift(x, 1.5));
@@ -151,9 +149,7 @@ static PetscErrorCode CheckProducts(const char *name, Mat A, DM da, PetscInt ove
                      (int)overlap, (double)ratio[0][1], (double)ratio[1][1], (double)difference[0], (double)difference[1]));
   PetscCall(CheckBoundInParts(name, op));
   PetscCall(HJOperatorDestroy(&op));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&want));
+  PetscCall(HJTestDestroy(&x, &y, &want));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -464,9 +460,7 @@ static PetscErrorCode CheckSkew(const char *name, const Problem *p, PetscReal pe
   }
   PetscCall(HJTestOK((PetscBool)(!holds[0] && holds[1] == (PetscBool)(unsafe > 0) && !holds[2]), "%s, Peclet number %g: the view %s", name,
                      (double)peclet, unsafe ? "warns" : "does not warn"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,9 +522,7 @@ static PetscErrorCode TestKinds(void)
   }
   PetscCall(ProblemShell(A, &B));
   PetscCall(CheckKind("shell", B, truth, 1.25 * truth, "1.2 times an estimate by GMRES, not guaranteed"));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&B, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -578,9 +570,7 @@ static PetscErrorCode TestStrange(void)
         PetscCall(HJTestOK((PetscBool)(!code && emax >= cases[c].least && emax <= cases[c].most), "%s, %s: emax %g", cases[c].name,
                            matrix ? "matrix" : "stencil", (double)emax));
       else PetscCall(HJTestOK((PetscBool)(code == PETSC_ERR_FP), "%s, %s: refused", cases[c].name, matrix ? "matrix" : "stencil"));
-      PetscCall(PCDestroy(&pc));
-      PetscCall(MatDestroy(&A));
-      PetscCall(DMDestroy(&da));
+      PetscCall(HJTestDestroy(&pc, &A, &da));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -603,27 +593,19 @@ static PetscErrorCode TestZeroShell(void)
   PetscCall(NewPC(B, da, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetEigenvalues(pc, &emax, NULL));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(x, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(emax == 1.0 && norm[1] > norm[0] && norm[1] < 100 * norm[0]),
                      "a shell matrix of zeros: emax %g, a cycle makes %g of %g", (double)emax, (double)norm[1], (double)norm[0]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &pc, &B, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(BoundBegin(&argc, &argv));
   PetscCall(TestProducts());
   PetscCall(TestImages());
@@ -633,7 +615,5 @@ int main(int argc, char **argv)
   PetscCall(TestStrange());
   PetscCall(TestJump());
   PetscCall(TestZeroShell());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

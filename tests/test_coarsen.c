@@ -115,9 +115,7 @@ static PetscErrorCode SameProduct(DM from, DM to, PetscBool transpose, Mat P, Ma
   PetscCall(VecAXPY(y[0], -1.0, y[1]));
   PetscCall(VecNorm(y[0], NORM_INFINITY, &diff));
   *same = (PetscBool)(diff <= 64 * PETSC_MACHINE_EPSILON);
-  for (int m = 0; m < 2; m++) PetscCall(VecDestroy(&y[m]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&y[0], &y[1], &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,11 +186,7 @@ static PetscErrorCode TestGrids(const Grids *g)
     PetscCall(MatDestroy(&A[m]));
     PetscCall(MatDestroy(&C[m]));
   }
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
-  PetscCall(DMDestroy(&user));
+  PetscCall(HJTestDestroy(&P, &Q, &coarse, &fine, &user));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -582,9 +576,7 @@ static PetscErrorCode TestMeasureDevice(PetscInt n)
     }
     PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-13) && HJCoarsenSame(&grid, &m[0], &m[1]) && !ends),
                        "%s: the device measures what the host does (%g)", name, (double)worst));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&A, &B, &da));
   }
   PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -625,8 +617,7 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
 
   PetscFunctionBegin;
   PetscCall(DiffusionCreate(p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   if (singular) {
     MatNullSpace null;
@@ -636,22 +627,14 @@ static PetscErrorCode SolveDiffusion(const Diffusion *p, PetscInt *its, PetscInt
     PetscCall(MatNullSpaceRemove(null, b));
     PetscCall(MatNullSpaceDestroy(&null));
   }
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, p->ends == ROWS || p->ends == MIRRORED ? KSPGMRES : KSPCG));
+  PetscCall(ProblemKSP(NULL, A, p->ends == ROWS || p->ends == MIRRORED ? KSPGMRES : KSPCG, PCHJMG, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), PETSC_DEFAULT, PETSC_DEFAULT, 100));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCHJMG));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(PCHJMGGetLevels(pc, levels));
   PetscCall(RelativeResidual(A, b, x, residual));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -746,11 +729,7 @@ static PetscErrorCode TestNewValues(void)
                        (int)levels[1], (double)diff));
     PetscCall(PCDestroy(&pc[1]));
   }
-  PetscCall(PCDestroy(&pc[0]));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc[0], &x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -758,7 +737,6 @@ int main(int argc, char **argv)
 {
   PetscInt  n      = 54;
   PetscBool device = PETSC_FALSE, solve = PETSC_TRUE;
-  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -774,7 +752,5 @@ int main(int argc, char **argv)
   if (solve) PetscCall(TestSolves());
   if (solve) PetscCall(TestExchanged());
   if (solve) PetscCall(TestNewValues());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -92,10 +92,8 @@ static PetscErrorCode Act(PC pc, Action action, Vec b, Vec x)
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, pc));
+  PetscCall(PCHJMGSetPrecision(*pc, ALL_DIGITS));
   PetscCall(PCSetUp(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,14 +154,10 @@ static PetscErrorCode TestRandom(PetscInt which, const char *mattype)
     PetscCall(SystemFill(&s, one, c, B));
     PetscCall(NewPC(one, B, &single));
     for (int a = 0; a < NACTIONS; a++) PetscCall(Compare(all, single, da, s.dof, c, (Action)a, &most));
-    PetscCall(PCDestroy(&single));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&one));
+    PetscCall(HJTestDestroy(&single, &B, &one));
   }
   PetscCall(HJTestOK((PetscBool)(most == 0.0 && holds), "%s, %s: each component is as if it were alone (%g)", mattype, name, (double)most));
-  PetscCall(PCDestroy(&all));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&all, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,9 +211,7 @@ static PetscErrorCode CompareCase(const Case *t, PC all, DM da, PetscReal factor
     if (null == -1 || null == c) PetscCall(TellNull(B, 1, -1));
     PetscCall(NewPC(one, B, &single));
     for (int a = 0; a <= (rotates ? SOLVE : NACTIONS - 1); a++) PetscCall(Compare(all, single, da, t->dof, c, (Action)a, most));
-    PetscCall(PCDestroy(&single));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&one));
+    PetscCall(HJTestDestroy(&single, &B, &one));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,9 +239,7 @@ static PetscErrorCode TestCase(const Case *t, PetscInt null)
   PetscCall(HJTestOK((PetscBool)(most[0] == 0.0 && most[1] == 0.0 && holds),
                      "%s: each component is as if it were alone (%g), with new values (%g); %s", t->name, (double)most[0], (double)most[1],
                      t->words));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,9 +304,7 @@ static PetscErrorCode TestLife(KSPType type, KSPNormType norm)
                      "%s, %s: %" PetscInt_FMT " iterations (%d), a component that is no number (%d), good again %" PetscInt_FMT
                      " (%d), coupled %" PetscInt_FMT " (%d)",
                      type, KSPNormTypes[norm], its[0], (int)reason[0], (int)reason[1], its[2], (int)reason[2], its[3], (int)reason[3]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,12 +346,7 @@ static PetscErrorCode TestReuse(PetscInt its)
   PetscCall(VecNorm(r, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && norm[1] <= 1.1e-8 * norm[0]), "new values, %s: the old ones' cycles solve these (%g)",
                      its ? "cycles without a test" : "cycles with a test", (double)(norm[1] / norm[0])));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &r, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,7 +363,6 @@ int main(int argc, char **argv)
                          {"1D", 1, 500, 2, none, {smooth, plain}, "2 components that are not coupled"}};
   const Case singular = {"periodic", 2, 48, 3, periodic, {plain, smooth, plain}, "3 components that are not coupled"};
   PetscBool  gpu;
-  int        code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -399,7 +381,5 @@ int main(int argc, char **argv)
   PetscCall(TestLife(KSPRICHARDSON, KSP_NORM_UNPRECONDITIONED));
   PetscCall(TestReuse(0));
   PetscCall(TestReuse(40));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -66,10 +66,7 @@ static PetscErrorCode TestIsland(PetscReal weak)
   PetscCall(MatCreateVecs(A, &x, &e));
   PetscCall(VecDuplicate(e, &r));
   PetscCall(FillIsland(da, n, weak, A, e));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   PetscCall(MatMult(A, e, r));
   PetscCall(PCApply(pc, r, x));
   PetscCall(VecNorm(e, NORM_2, &norm[0]));
@@ -77,25 +74,15 @@ static PetscErrorCode TestIsland(PetscReal weak)
   PetscCall(VecNorm(x, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(norm[1] <= 0.02 * norm[0]), "an island behind couplings of %g: a cycle leaves %g of its constants",
                      (double)weak, (double)(norm[1] / norm[0])));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&e));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &e, &r, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   static const PetscReal weak[] = {1e-2, 1e-4, 1e-7, 1e-8, 1e-9, 1e-10};
-  int                    code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(ProblemBackend());
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(weak); i++) PetscCall(TestIsland(HJTestDigits(weak[i])));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -9,10 +9,7 @@
 static PetscErrorCode CreatePC(DM da, Mat A, PetscInt k, PCHJacobiSchedule schedule, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetK(*pc, k));
   PetscCall(PCHJacobiSetSchedule(*pc, schedule));
   PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
@@ -38,10 +35,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCHJacobiGetWeights(pc, &k, &weights));
 
@@ -76,10 +70,7 @@ static PetscErrorCode TestApply(PC pc, Mat A, DM da, const char *name)
   PetscCall(MatDestroy(&At));
   PetscCall(VecsAgree(x, y, Tolerance(k), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: transpose (%g)", name, (double)diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &y, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,8 +83,7 @@ static PetscErrorCode TestAdjoint(PC pc, DM da, PetscBool symmetric, const char 
   PetscBool   agree      = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &u));
-  PetscCall(VecDuplicate(u, &v));
+  PetscCall(ProblemVectors(da, &u, &v));
   PetscCall(ProblemVector(da, 3, u));
   PetscCall(ProblemVector(da, 4, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, Tolerance(16), &agree, &difference));
@@ -132,9 +122,7 @@ static PetscErrorCode TestProblem(const Problem *p, PetscBool strips, PetscInt k
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetUp(pc));
   PetscCall(TestApply(pc, A, da, again));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,7 +207,6 @@ int main(int argc, char **argv)
   const PetscInt    ks[]        = {1, 4, 7, 16};
   PCHJacobiSchedule schedule    = PC_HJACOBI_SCHEDULE_JACOBI;
   PetscMPIInt       size;
-  int               code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -247,7 +234,5 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(TestPeriodic(size));
   PetscCall(TestNoExchange());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -133,8 +133,7 @@ static PetscErrorCode Solve(KSP ksp, DM da, Mat A, PetscInt *its, PetscReal *res
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 3, b));
   PetscCall(ProblemSolve(ksp, A, b, x, its, &reason, residual));
   if (reason <= 0 || !(*residual <= HJTestDigits(1e-4))) *its = reason < 0 ? (PetscInt)reason : -1;
@@ -164,9 +163,7 @@ static PetscErrorCode TestSolves(const Case *c, PetscInt most)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "nan", &nan));
   PetscCall(HJTestOK((PetscBool)!nan, "no number of its view is NaN"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,9 +209,7 @@ static PetscErrorCode TestScales(void)
     PetscCall(Create(&c, scales[s], &da, &A));
     PetscCall(CreateKSP(da, A, KSPGMRES, PCHJMG, &ksp));
     PetscCall(Solve(ksp, da, A, &its[s], &residual[s]));
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&ksp, &A, &da));
   }
   PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] == its[0] && its[2] == its[0]),
                      "times 1, 1e10, 1e-10: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations", its[0], its[1], its[2]));
@@ -276,11 +271,7 @@ static PetscErrorCode TestLevels(void)
   PetscCall(Solve(ksp, da, A, &its, &residual));
   PetscCall(HJTestOK((PetscBool)(its > 0 && its < 30 && residual <= HJTestDigits(1e-7)),
                      "PCMG with hjacobi: %" PetscInt_FMT " iterations, %g", its, (double)residual));
-  PetscCall(MatDestroy(&P));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&P, &coarse, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,17 +295,12 @@ static PetscErrorCode TestTransposed(Damage damage, PetscBool varying)
   PetscCall(HJTestOK((PetscBool)(its > 0 && its <= 12 && residual <= HJTestDigits(1e-5)), "bicg: %s: %" PetscInt_FMT " iterations, %g",
                      Name(&c), its, (double)residual));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &u));
-  PetscCall(VecDuplicate(u, &v));
+  PetscCall(ProblemVectors(da, &u, &v));
   PetscCall(ProblemVector(da, 1, u));
   PetscCall(ProblemVector(da, 2, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-12), &agree, &difference));
   PetscCall(HJTestOK(agree, "the transposed cycle is the transpose (%g)", (double)difference));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&u));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&v, &u, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,9 +333,7 @@ static PetscErrorCode TestNewValues(PetscBool stencil)
                        Name(&c), its[0], its[1]));
     PetscCall(KSPDestroy(&fresh));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,8 +356,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(CreateKSP(da, A, KSPRICHARDSON, PCHJMG, &ksp));
   PetscCall(KSPSetNormType(ksp, norm));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 1e-50, 1e10, 3));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 3, b));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -388,11 +371,7 @@ static PetscErrorCode TestRichardson(KSPNormType norm)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "sum of the row's other entries for 1 that", &holds));
   PetscCall(HJTestOK(holds, "the view says that a point has another diagonal"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,20 +406,13 @@ static PetscErrorCode TestCancels(PetscBool stencil)
   PetscCall(KSPGetIterationNumber(ksp, &n));
   PetscCall(HJTestOK((PetscBool)(its > 0 || n == 60), "diagonals of both signs: %" PetscInt_FMT " iterations, true residual %g", n,
                      (double)residual));
-  PetscCall(VecDestroy(&diagonal));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&diagonal, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestAllSolves());
   PetscCall(TestScales());
   for (int i = 0; i < 2; i++) {
@@ -452,7 +424,5 @@ int main(int argc, char **argv)
     PetscCall(TestCancels((PetscBool)i));
   }
   PetscCall(TestLevels());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

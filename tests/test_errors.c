@@ -240,19 +240,12 @@ static PetscErrorCode TestNaN(DM da, Mat A)
   PetscCall(VecSetValue(b, 3, NAN, INSERT_VALUES));
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemKSP(da, A, KSPRICHARDSON, PCHJACOBI, &ksp, &pc));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(HJTestOK((PetscBool)(reason == KSP_DIVERGED_NANORINF), "NaN in b: the KSP diverges with its reason"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,9 +339,7 @@ static PetscErrorCode TestIgnored(Mat A)
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, 7));
   PetscCall(PCHJacobiSetOverlap(pc, 3));
   PetscCall(PCHJacobiSetTile(pc, 0, 0, 0));
@@ -366,10 +357,7 @@ static PetscErrorCode TestIgnored(Mat A)
   PetscCall(VecPointwiseMult(d, d, b));
   PetscCall(VecEqual(x, d, &same));
   PetscCall(HJTestOK(same, "setters on another PC type are ignored: PCJACOBI divides by the diagonal"));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&d));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(HJTestDestroy(&b, &x, &d, &pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,7 +366,6 @@ int main(int argc, char **argv)
   Problem p = {2, {30, 30, 1}, DIRICHLET, CONSTANT, PETSC_FALSE};
   DM      da;
   Mat     A;
-  int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(TestOtherPETSc());
@@ -393,7 +380,5 @@ int main(int argc, char **argv)
   PetscCall(TestIgnored(A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

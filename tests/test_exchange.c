@@ -72,9 +72,7 @@ static PetscErrorCode TestAnswer(DM da, Mat A, PC pc, const char *name)
   PetscCall(NaiveCycles(A, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 20 * PETSC_MACHINE_EPSILON * k * k, &agree, &difference));
   PetscCall(HJTestOK(agree, "%s: apply, off by %g", name, (double)difference));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&x, &y, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,17 +158,7 @@ static PetscErrorCode MatricesCreate(const Problem *p, Matrices *m)
 static PetscErrorCode MatricesDestroy(Matrices *m)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&m->A));
-  PetscCall(MatDestroy(&m->P));
-  PetscCall(MatDestroy(&m->C));
-  PetscCall(VecDestroy(&m->x));
-  PetscCall(VecDestroy(&m->y));
-  PetscCall(VecDestroy(&m->z));
-  PetscCall(VecDestroy(&m->b));
-  PetscCall(VecDestroy(&m->u));
-  PetscCall(VecDestroy(&m->v));
-  PetscCall(DMDestroy(&m->coarse));
-  PetscCall(DMDestroy(&m->fine));
+  PetscCall(HJTestDestroy(&m->A, &m->P, &m->C, &m->x, &m->y, &m->z, &m->b, &m->u, &m->v, &m->coarse, &m->fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,16 +216,12 @@ static PetscErrorCode TestRefused(const Problem *p, PCHJacobiExchange exchange)
   PetscCall(PetscSNPrintf(refusal, sizeof(refusal), "-hj_exchange %s: ", PCHJacobiExchanges[exchange]));
   PetscCall(ProblemDM(p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(da, &x, &y));
   CaptureError(MatMult(A, x, y), &failed);
   PetscCall(HJTestOK((PetscBool)(failed && strstr(message, refusal) && strstr(message, "use petscsf or auto")),
                      "stencil matrix, %s: refused: %s", PCHJacobiExchanges[exchange], message));
   PetscCall(PetscOptionsClearValue(NULL, "-hj_exchange"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,14 +255,10 @@ static PetscErrorCode TestMatrices(const Problem *p, PetscBool strips, PetscBool
       PetscCall(VecsAgree(z[0], z[1], 20 * PETSC_MACHINE_EPSILON * 6 * 6, &same[2], &difference));
       PetscCall(
         HJTestOK((PetscBool)(same[0] && same[1] && same[2]), "%s: the bits of petscsf, smoother off by %g", name, (double)difference));
-      PetscCall(VecDestroy(&x[1]));
-      PetscCall(VecDestroy(&u[1]));
-      PetscCall(VecDestroy(&z[1]));
+      PetscCall(HJTestDestroy(&x[1], &u[1], &z[1]));
     }
   }
-  PetscCall(VecDestroy(&x[0]));
-  PetscCall(VecDestroy(&u[0]));
-  PetscCall(VecDestroy(&z[0]));
+  PetscCall(HJTestDestroy(&x[0], &u[0], &z[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -466,11 +446,7 @@ static PetscErrorCode TestLateSolve(PCType type)
   PetscCall(Solve(&c));
   PetscCall(KSPGetIterationNumber(c.ksp, &its));
   PetscCall(HJTestOK((PetscBool)(its == 3), "%s: the next solve, of other exchanges, does its %" PetscInt_FMT " iterations", type, its));
-  PetscCall(KSPDestroy(&c.ksp));
-  PetscCall(VecDestroy(&c.b));
-  PetscCall(VecDestroy(&c.x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&c.ksp, &c.b, &c.x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -584,7 +560,7 @@ static PetscErrorCode TestUneven(void)
   PetscCall(HJOnAllRanks(PETSC_COMM_WORLD, &good));
   PetscCall(HJTestOK(good, "ipc: exchanges outside of cycles, some of which one rank alone has recorded"));
   PetscCall(HJBackendCUDA.free(NULL, &own));
-  PetscCall(HJFenceDestroy(&fence));
+  PetscCall(HJHaloDestroy(&fence));
   PetscCall(HJHaloDestroy(&halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -628,10 +604,7 @@ static PetscErrorCode TestTurns(void)
   PetscCall(ProblemTurns(ApplyPC, pc, b, y, &same));
   PetscCall(HJTestOK(same, "thin ranks: PCApply() of two vectors in turn, 200 times"));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&b[i]));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -643,11 +616,8 @@ int main(int argc, char **argv)
                               {.dim = 2, .n = {701, 620, 1}, .boundary = DIRICHLET},
                               {.dim = 2, .n = {37, 53, 1}, .boundary = NEUMANN},
                               {.dim = 3, .n = {75, 70, 120}, .boundary = NEUMANN}};
-  int           code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) PetscCall(TestProblem(&problems[i], (PetscBool)(i > 2)));
   PetscCall(TestAllMatrices());
   PetscCall(ProblemStrips(3, PETSC_FALSE));
@@ -659,7 +629,5 @@ int main(int argc, char **argv)
   PetscCall(TestUneven());
 #endif
   PetscCall(TestLate());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

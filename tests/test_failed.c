@@ -111,10 +111,7 @@ static PetscErrorCode TestValues(PCType pctype, MatType type, Coefficient coeffi
     PetscCall(Refill(&p, da, A));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,10 +165,7 @@ static PetscErrorCode TestSolvers(PCType pctype)
                        cases[c].norm == KSP_NORM_DEFAULT ? "as it is" : KSPNormTypes[cases[c].norm]));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,13 +215,7 @@ static PetscErrorCode TestLevels(MatType type)
   PetscCall(PCSetFailedReason(pc, PC_NOERROR));
   PetscCall(Solve(ksp, A, b, x, &reason, &its));
   PetscCall(HJTestOK((PetscBool)(reason > 0), "levels of PCMG, %s: good values, %s", type, KSPConvergedReasons[reason]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &P, &A, &coarse, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,12 +245,7 @@ static PetscErrorCode TestShell(void)
   PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
   PetscCall(Solve(ksp, S, b, x, &reason, &its));
   PetscCall(HJTestOK((PetscBool)(reason > 0), "a shell matrix, good values: %s", KSPConvergedReasons[reason]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&S));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &S, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,10 +275,7 @@ static PetscErrorCode TestVectors(PCType pctype, KSPType type)
   PetscCall(HJTestOK((PetscBool)(reason[0] == KSP_DIVERGED_NANORINF && reason[1] == KSP_DIVERGED_NANORINF && reason[2] > 0),
                      "%s, %s: NaN in b %s, in x %s, in neither %s", type, pctype, KSPConvergedReasons[reason[0]],
                      KSPConvergedReasons[reason[1]], KSPConvergedReasons[reason[2]]));
-  PetscCall(KSPDestroy(&ksp));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &v[0], &v[1], &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,11 +354,7 @@ static PetscErrorCode TestStepper(PCType pctype, MatType type)
   PetscCall(HJTestOK((PetscBool)(reason > 0 && flow.bad > 0 && steps > 1 && norm[1] < norm[0]),
                      "%s, %s: after %" PetscInt_FMT " bad Jacobians a time stepper is there in %" PetscInt_FMT " smaller steps", pctype,
                      type, flow.bad, steps));
-  PetscCall(TSDestroy(&ts));
-  PetscCall(VecDestroy(&u));
-  PetscCall(MatDestroy(&J));
-  PetscCall(MatDestroy(&flow.K));
-  PetscCall(DMDestroy(&flow.da));
+  PetscCall(HJTestDestroy(&ts, &u, &J, &flow.K, &flow.da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,11 +363,8 @@ int main(int argc, char **argv)
   static const PCType      pcs[]   = {PCHJACOBI, PCHJMG};
   static const MatType     types[] = {MATAIJ, MATHJSTENCIL};
   static const Coefficient kinds[] = {CONSTANT, VARYING, CONVECTION};
-  int                      code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(ProblemBackend());
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (int p = 0; p < 2; p++) {
     for (int t = 0; t < 2; t++) {
       for (int k = 0; k < 3; k++) {
@@ -406,7 +379,5 @@ int main(int argc, char **argv)
   }
   for (int t = 0; t < 2; t++) PetscCall(TestLevels(types[t]));
   PetscCall(TestShell());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

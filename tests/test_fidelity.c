@@ -170,8 +170,7 @@ static PetscErrorCode SolveTiled(DM da, Mat A, PetscInt k, PetscInt T, PetscInt 
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(ProblemVectors(da, &x, &b));
   PetscCall(VecSet(x, 1.0));
   PetscCall(VecSet(b, 1.0));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)da), &ksp));
@@ -194,9 +193,7 @@ static PetscErrorCode SolveTiled(DM da, Mat A, PetscInt k, PetscInt T, PetscInt 
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, cycles));
   if (reason != KSP_CONVERGED_RTOL) *cycles = -(PetscInt)reason;
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,11 +275,8 @@ int main(int argc, char **argv)
   const PetscInt three[][3] = {{8, 4, 0}, {1, 0, 0}, {4, 0, 0}, {4, 2, 0}, {16, 4, 0}};
   PetscMPIInt    size;
   PetscBool      only_long, cuda;
-  int            code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(HJTestLong(&only_long));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_hjacobi_backend", &cuda));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -299,7 +293,5 @@ int main(int argc, char **argv)
     PetscCall(TestCopies(128, 16, 4));
     PetscCall(TestCopies(100, 8, 0));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -41,11 +41,7 @@ static PetscErrorCode TestNearlySingular(PetscReal in_double)
   PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 8 && relative < HJTestDigits(1e-6)),
                      "9 points without boundary, diagonal changed by %g: %s, %d iterations, residual %.1e", (double)shift,
                      KSPConvergedReasons[reason], (int)its, (double)relative));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,11 +68,7 @@ static PetscErrorCode TestZeroInChain(void)
   PetscCall(RelativeResidual(A, b, x, &relative));
   PetscCall(HJTestOK((PetscBool)(relative < HJTestDigits(1e-5)), "a diagonal that is 0 in a chain without boundary: residual %.1e",
                      (double)relative));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,11 +100,7 @@ static PetscErrorCode TestWeakAndZero(void)
   CaptureError(KSPSolve(ksp, b, x), &failed); /* as it once did */
   PetscCall(HJTestDetail("# message: %s", message));
   PetscCall(HJTestOK((PetscBool)!failed, "a diagonal that is 0 among many that are weak is no error"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,21 +159,13 @@ static PetscErrorCode TestParts(PetscReal size)
   PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 12 && relative < HJTestDigits(1e-6)),
                      "parts of a chain, entries of %g: %s, %d iterations, residual %.1e", (double)size, KSPConvergedReasons[reason],
                      (int)its, (double)relative));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (int decade = -8; decade <= -4; decade += 2) {
     PetscCall(TestNearlySingular(-PetscPowReal(10.0, decade)));
     PetscCall(TestNearlySingular(PetscPowReal(10.0, decade)));
@@ -193,7 +173,5 @@ int main(int argc, char **argv)
   PetscCall(TestZeroInChain());
   PetscCall(TestWeakAndZero());
   for (int exponent = -1; exponent <= 1; exponent++) PetscCall(TestParts((PetscReal)ldexp(1.0, HJ_BY_PRECISION(330, 50) * exponent)));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

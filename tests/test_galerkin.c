@@ -98,15 +98,7 @@ static PetscErrorCode TestProduct(const Product *p)
     PetscCall(MatGetDM(C, &da));
     PetscCall(HJTestOK((PetscBool)(ours && da == coarse), "%s: it is a stencil matrix on the coarse grid", name));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&H));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(DMDestroy(&fine));
-  PetscCall(DMDestroy(&coarse));
+  PetscCall(HJTestDestroy(&A, &B, &C, &D, &H, &P, &Q, &fine, &coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,12 +285,7 @@ static PetscErrorCode TestStorage(DMBoundaryType boundary, const char *storage)
   }
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1]), "two levels below one row for all points, %s: %s",
                      boundary == DM_BOUNDARY_PERIODIC ? "periodic" : "not periodic", storage));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&C[0]));
-  PetscCall(MatDestroy(&C[1]));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&middle));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &C[0], &C[1], &coarse, &middle, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,14 +350,7 @@ static PetscErrorCode TestSymmetric(const Problem *p, PetscReal jump)
                      p->box ? "box" : "star", (double)jump));
   if (p->boundary != IDENTITY && p->coefficient != CONVECTION)
     PetscCall(HJTestOK(symmetric, "%dD, %s, entries that jump by %g: symmetric", (int)p->dim, p->box ? "box" : "star", (double)jump));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &C, &D, &Q, &coarse, &fine, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,8 +365,7 @@ static PetscErrorCode Solve(const Problem *p, MatType type, PetscReal jump, Pets
 
   PetscFunctionBegin;
   PetscCall(ProblemMat(p, type, jump, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &b));
+  PetscCall(ProblemVectors(da, &x, &b));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -402,11 +381,7 @@ static PetscErrorCode Solve(const Problem *p, MatType type, PetscReal jump, Pets
   PetscCall(PCMGGetSmoother(pc, 1, &level));
   PetscCall(KSPGetOperators(level, &below, NULL));
   PetscCall(PetscObjectTypeCompare((PetscObject)below, MATHJSTENCIL, stencil));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -452,11 +427,8 @@ static PetscErrorCode TestSolves(void)
 int main(int argc, char **argv)
 {
   PetscInt n = 36;
-  int      code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &n, NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &on_device));
   PetscCall(TestRandomProducts(n));
@@ -464,7 +436,5 @@ int main(int argc, char **argv)
   PetscCall(TestStorage(DM_BOUNDARY_NONE, "storage: dictionary"));
   PetscCall(TestStorage(DM_BOUNDARY_PERIODIC, "storage: one row for all points"));
   PetscCall(TestSolves());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -106,9 +106,7 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscInt k, 
   PetscCall(HJTestOK(holds, "the view says where"));
   PetscCall(ViewHolds(pc[1], "level 2:", &holds));
   PetscCall(HJTestOK(holds, "it numbers levels through"));
-  for (int i = 0; i < 2; i++) PetscCall(PCDestroy(&pc[i]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc[0], &pc[1], &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,9 +144,7 @@ static PetscErrorCode TestRefresh(void)
     PetscCall(CompareCycles(pc, fresh, da, PETSC_FALSE, i < 4 ? "new values" : "new options", &p[i < 4 ? i % 3 : 0]));
     PetscCall(PCDestroy(&fresh));
   }
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,11 +214,7 @@ static PetscErrorCode TestThin(PetscInt lines, PetscReal shift, PetscInt rank_po
                        "as the solver%s: %" PetscInt_FMT " cycles, %" PetscInt_FMT " expected, residual %g, tested %g",
                        guess ? " from ones" : "", its, expected[1 + guess], (double)norm, (double)(tested / of_b)));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,9 +250,7 @@ static PetscErrorCode TestNumbers(void)
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJMGGetK(pc, &n, &found));
   PetscCall(HJTestOK((PetscBool)(n >= 1 && found[0] == 6), "numbers that are found again: %" PetscInt_FMT " on the finest grid", found[0]));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,11 +295,7 @@ static PetscErrorCode TestThinAIJ(void)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(HJTestOK((PetscBool)HJTestIterations(its, 3), "thin ranks: %s, AIJ, %" PetscInt_FMT " iterations, 3 expected", Name(&p), its));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,11 +306,8 @@ int main(int argc, char **argv)
                               {2, {33, 33, 1}, IDENTITY, VARYING, PETSC_TRUE},       {2, {33, 33, 1}, DIRICHLET, CONVECTION, PETSC_FALSE},
                               {3, {17, 17, 17}, DIRICHLET, CONSTANT, PETSC_FALSE},   {3, {17, 25, 17}, DIRICHLET, JUMP, PETSC_TRUE},
                               {3, {17, 17, 16}, PERIODIC_LAST, VARYING, PETSC_FALSE}};
-  int           code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     PetscCall(TestSame(&problems[i], (PetscBool)(i % 3 != 1), 2, PC_HJMG_TRANSFER_AUTO));
     PetscCall(TestSame(&problems[i], PETSC_TRUE, PETSC_DECIDE, PC_HJMG_TRANSFER_BILINEAR));
@@ -338,7 +321,5 @@ int main(int argc, char **argv)
   PetscCall(TestThinAIJ());
   PetscCall(TestNumbers());
   PetscCall(TestOptions());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

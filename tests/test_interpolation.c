@@ -191,9 +191,7 @@ static PetscErrorCode TestDefinition(const Weighted *w, const char *name)
     PetscCall(MatRestoreRow(P, row, &m, &columns, &values));
   }
   PetscCall(HJTestOK((PetscBool)(worst <= HJTestDigits(1e-9)), "%s: weights of the definition (%g)", name, (double)worst));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&def.S));
-  PetscCall(MatDestroy(&def.A));
+  PetscCall(HJTestDestroy(&P, &def.S, &def.A));
   PetscCall(GridsDestroy(&g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -256,8 +254,7 @@ static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, con
     PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff[0]));
     same = (PetscBool)(same && agree);
     PetscCall(DMCreateGlobalVector(transpose ? alone.fine : alone.coarse, &xs));
-    PetscCall(DMCreateGlobalVector(transpose ? alone.coarse : alone.fine, &bs));
-    PetscCall(VecDuplicate(bs, &ys));
+    PetscCall(ProblemVectors(transpose ? alone.coarse : alone.fine, &bs, &ys));
     PetscCall(AllNatural(from, x, &all));
     PetscCall(VecCopy(all, xs));
     PetscCall(VecDestroy(&all));
@@ -270,12 +267,7 @@ static PetscErrorCode TestProducts(const Weighted *w, const Grids *g, Mat P, con
     PetscCall(VecsAgree(bs, ys, HJTestDigits(1e-9), &agree, &diff[1]));
     serial = (PetscBool)(serial && agree);
     if (!same || !serial) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "# product %d: %g %g\n", m, (double)diff[0], (double)diff[1]));
-    PetscCall(VecDestroy(&all));
-    PetscCall(VecDestroy(&xs));
-    PetscCall(VecDestroy(&bs));
-    PetscCall(VecDestroy(&ys));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
+    PetscCall(HJTestDestroy(&all, &xs, &bs, &ys, &x, &b));
     for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
   }
   PetscCall(HJTestOK((PetscBool)(same && serial), "%s: products%s are AIJ's, and one rank's%s%s", name, what, same ? "" : ", not AIJ's",
@@ -342,11 +334,7 @@ static PetscErrorCode TestGalerkin(const Weighted *w, const Grids *g, const char
   PetscCall(HJTestOK((PetscBool)(ours && !lost && worst <= 1024 * PETSC_MACHINE_EPSILON), "%s: P^T A P is AIJ's (%g)%s", name,
                      (double)worst, lost ? ", identity rows are lost" : ""));
   if (w->symmetric) PetscCall(HJTestOK((PetscBool)(skew <= 1024 * PETSC_MACHINE_EPSILON), "%s: it is symmetric (%g)", name, (double)skew));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(MatDestroy(&T));
+  PetscCall(HJTestDestroy(&C, &D, &B, &Q, &T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -387,10 +375,7 @@ static PetscErrorCode TestAgain(const Weighted *w, const Grids *g, const char *n
                      "%s: new values, and bilinear again (%g, %g); with a jump of %g (%g, %g) bilinear up to it (%g, %g)", name,
                      (double)diff[0], (double)diff[1], (double)jump.largest, (double)limited[0].largest, (double)limited[1].largest,
                      (double)diff[2], (double)diff[3]));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(MatDestroy(&R));
-  PetscCall(MatDestroy(&B));
+  PetscCall(HJTestDestroy(&P, &Q, &R, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,14 +486,9 @@ static PetscErrorCode TestRandom(PetscInt n)
 int main(int argc, char **argv)
 {
   PetscInt ncases = 36;
-  int      code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &ncases, NULL));
   PetscCall(TestRandom(ncases));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -39,9 +39,7 @@ static PetscErrorCode HalvesAgree(const Halves *h, PetscBool is_half, PetscBool 
     PetscCall(VecsAgree(y[0], y[1], 64 * PETSC_MACHINE_EPSILON, &same, &diff));
     *good = (PetscBool)(*good && same);
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y[0]));
-  PetscCall(VecDestroy(&y[1]));
+  PetscCall(HJTestDestroy(&x, &y[0], &y[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,10 +202,7 @@ static PetscErrorCode TestMany(PetscBool symmetric, PetscBool scaled)
   PetscCall(ViewHolds(pc, "k = 16,", &many));
   PetscCall(HJTestOK((PetscBool)(many == symmetric), "jumps at many points, %ssymmetric%s: coarse grids have %s subiterations",
                      symmetric ? "" : "un", scaled ? ", rows scaled" : "", many ? "more" : "no more"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&d));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &d, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,9 +228,7 @@ static PetscErrorCode KeepConstants(DM *da, Mat *A, PetscReal *worst, HJJump *ju
   PetscCall(VecShift(y, -1.0));
   PetscCall(VecNorm(y, NORM_INFINITY, worst));
   PetscCall(MatPtAP(*A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &product));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&P));
+  PetscCall(HJTestDestroy(&x, &y, &P));
   PetscCall(MatDestroy(A));
   PetscCall(DMDestroy(da));
   *A  = product;
@@ -347,19 +340,13 @@ static PetscErrorCode TestRefused(void)
   PetscCall(HJTestOK(holds, "bilinear after the matrix's"));
   ExpectError(PCHJMGSetTransfer(pc, (PCHJMGTransfer)7), "an unknown transfer", "Unknown value 7", "PCHJMGSetTransfer()");
   ExpectError(PCHJMGGetTransfer(pc, NULL), "nowhere to put the transfer", "Null Pointer: Parameter # 2");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestHalves());
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestConstants(dim, dim % 2 ? 1.0 : -1.0));
   PetscCall(TestMany(PETSC_TRUE, PETSC_FALSE));
@@ -368,7 +355,5 @@ int main(int argc, char **argv)
   PetscCall(TestUncoupled(PETSC_TRUE));
   PetscCall(TestUncoupled(PETSC_FALSE));
   PetscCall(TestRefused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

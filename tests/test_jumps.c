@@ -20,8 +20,7 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
 
   PetscFunctionBegin;
   PetscCall(JumpsCreate(p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -52,11 +51,7 @@ static PetscErrorCode Iterations(const Jumps *p, PCHJMGTransfer transfer, PetscI
     PetscCall(PetscTime(&end));
     *seconds = end - *seconds;
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,11 +197,8 @@ static PetscErrorCode TestEven(void)
 int main(int argc, char **argv)
 {
   PetscInt n = 0;
-  int      code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   if (n) PetscCall(PrintIterations(n));
   else {
@@ -214,7 +206,5 @@ int main(int argc, char **argv)
     PetscCall(TestThin());
     PetscCall(TestEven());
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

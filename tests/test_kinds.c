@@ -41,10 +41,7 @@ static PetscErrorCode TestMatrix(Mat A, Mat R, DM dm, const char *words, const c
   PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree, &diff));
   PetscCall(ViewHolds(pc, words, &holds));
   PetscCall(HJTestOK((PetscBool)(agree && holds), "%s: %s (%g)", name, words, (double)diff));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&pc, &b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,10 +95,7 @@ static PetscErrorCode TestMatrices(void)
   PetscCall(DMCreateMatrix(two, &B));
   PetscCall(MatShift(B, 3.0));
   PetscCall(TestMatrix(B, B, two, "unknowns: 2 a point, 2 entries of D^-1 and 0 of neighbours", "dof 2"));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&two));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&B, &two, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,19 +114,14 @@ static PetscErrorCode TestUntouched(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ProblemCreate(&p, &da, &A));
   PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, B, B));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(NULL, B, PCHJACOBI, &pc));
   for (int after = 0; after < 2; after++) {
     if (after) PetscCall(PCSetUp(pc));
     if (size > 1) PetscCall(MatMPIBAIJGetSeqBAIJ(B, &block[0], &block[1], &columns));
     for (int i = 0; i < 2 && size > 1; i++) PetscCall(PetscObjectGetId((PetscObject)block[i], &id[after][i]));
   }
   PetscCall(HJTestOK((PetscBool)(id[0][0] == id[1][0] && id[0][1] == id[1][1]), "set-up leaves the blocks of BAIJ where they are"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,17 +140,11 @@ static PetscErrorCode TestNoDiagonal(PetscBool within)
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, A, &S));
   PetscCall(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))ProblemShellMult));
   PetscCall(MatCreateComposite(PETSC_COMM_WORLD, 1, &S, &B));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, within ? B : S, within ? B : S));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(NULL, within ? B : S, PCHJACOBI, &pc));
   ExpectError(PCSetUp(pc),
               within ? "... also within another matrix" : "a shell matrix without a diagonal is refused, and the cure is named",
               within ? "type composite" : "type shell", "MATOP_GET_DIAGONAL", "-dm_mat_type aij");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&S));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &B, &S, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,9 +188,7 @@ static PetscErrorCode TestBlocked(void)
   PetscCall(HJTestOK((PetscBool)(off[0] == off[1]), "BAIJ with blocks of 3: set-up leaves the matrix's own parts where they are"));
   PetscCall(HJTestOK((PetscBool)(PetscAbsReal(emax[0] - emax[1]) <= 8 * PETSC_MACHINE_EPSILON * emax[0]), "... and emax is %g, of AIJ %g",
                      (double)emax[1], (double)emax[0]));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,14 +214,9 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable, PCHJacobiOperator op)
   PetscCall(ProblemVector(da, 1, b));
   for (PetscInt i = 0; i < 2; i++) {
     PetscCall(VecDuplicate(b, &x[i]));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(ProblemKSP(da, A, KSPRICHARDSON, types[i], &ksp, &pc));
     PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
     PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetDM(pc, da));
-    PetscCall(PCSetType(pc, types[i]));
     PetscCall(PCHJacobiSetK(pc, 1));
     PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
     PetscCall(PCHJacobiSetOmega(pc, 1.0));
@@ -252,10 +228,7 @@ static PetscErrorCode TestZeroDiagonal(PetscBool variable, PCHJacobiOperator op)
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON, &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && holds), "zero diagonal, %s coefficients, operator %s: as PCJACOBI (%g), and PCView says so",
                      variable ? "variable" : "constant", op == PC_HJACOBI_OPERATOR_MATRIX ? "matrix" : "stencil", (double)diff));
-  for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,9 +332,7 @@ static PetscErrorCode TestReuse(void)
       PetscCall(VecSet(y, 0.0));
       PetscCall(NaiveCycles(A[a], 1, k, w, b, y));
       PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * k * k, &agree[j], &diff));
-      PetscCall(VecDestroy(&x));
-      PetscCall(VecDestroy(&y));
-      PetscCall(VecDestroy(&b));
+      PetscCall(HJTestDestroy(&x, &y, &b));
     }
     PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "reuse %d, with another PC beside it", (int)i));
   }
@@ -392,9 +363,7 @@ static PetscErrorCode TestBackend(void)
     PC      pc;
 
     PetscCall(ProblemCreate(&p, &da, &A));
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(PCSetType(pc, PCHJACOBI));
+    PetscCall(ProblemPC(NULL, A, PCHJACOBI, &pc));
     PetscCall(PCHJacobiSetK(pc, i == 1 ? 7 : 8));
     PetscCall(PCSetUp(pc));
     PetscCall(ViewHolds(pc,
@@ -404,9 +373,7 @@ static PetscErrorCode TestBackend(void)
       PetscCall(ViewHolds(pc, "kernels: blocks in cache", &named));
       holds[i] = (PetscBool)(holds[i] && named);
     }
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&pc, &A, &da));
   }
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && holds[2]),
                      "a host matrix goes to the GPU where copies pay, and the view names the kernels%s", gpu ? "" : " (no GPU here)"));
@@ -438,9 +405,7 @@ static PetscErrorCode TestTransposeNoStencil(void)
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* which is not true */
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCHJACOBI, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "dictionary", &holds));
   PetscCall(ProblemVector(da, 3, u));
@@ -448,11 +413,7 @@ static PetscErrorCode TestTransposeNoStencil(void)
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, 1024 * PETSC_MACHINE_EPSILON, &agree, &difference));
   PetscCall(
     HJTestOK((PetscBool)(holds && agree), "A is a dictionary, A^T is no stencil: the transpose is the adjoint (%g)", (double)difference));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&v));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &u, &v, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -467,9 +428,7 @@ static PetscErrorCode TestUnused(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetOmega(pc, 0.75));
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "omega: 0.75 was set, but schedule jacobi alone takes it", &holds));
@@ -486,16 +445,12 @@ static PetscErrorCode TestUnused(void)
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "weights: 0.5 0.75", &holds));
   PetscCall(HJTestOK(holds, "weights of the user's show in the view"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestMatrices());
@@ -511,7 +466,5 @@ int main(int argc, char **argv)
   PetscCall(TestTransposeNoStencil());
   PetscCall(TestUnused());
   PetscCall(TestBackend());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -227,9 +227,7 @@ int main(int argc, char **argv)
   const Problem user[] = {{2, {65, 49, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {2, {64, 48, 1}, PERIODIC, CONSTANT, PETSC_FALSE}};
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestSame());
   PetscCall(TestLoop());
   PetscCall(TestRotated());

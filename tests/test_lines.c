@@ -112,11 +112,7 @@ static PetscErrorCode TestSolve(const Lines *p)
                        (int)p->dim, p->box ? " box" : "", (int)p->d, (double)value, (double)bound));
   PetscCall(PetscFree(work));
   PetscCall(HJHostLinesDestroy(&l));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &r, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,13 +174,7 @@ static PetscErrorCode TestCycle(const Robust *p, PetscInt k, PetscMPIInt size)
   }
   PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && its[0] < (size == 1 ? 16 : 60)), "%s, %dD, k = %d: %d iterations, with new values %d",
                      robust_names[p->kind], (int)p->dim, (int)k, (int)its[0], (int)its[1]));
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&Mu));
-  PetscCall(VecDestroy(&Mv));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&u, &v, &Mu, &Mv, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,11 +200,7 @@ static PetscErrorCode Iterations(const Robust *p, KSPType type, PCHJMGSmoother s
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(ViewHolds(pc, words, lines));
   if (got != smoother) *its = -1;
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,9 +244,7 @@ static PetscErrorCode TestRefused(void)
   ExpectError(PCHJMGSetSmoother(pc, (PCHJMGSmoother)7), "an unknown smoother", "Unknown value 7", "PCHJMGSetSmoother()");
   PetscCall(PCHJMGSetSmoother(pc, PC_HJMG_SMOOTHER_LINES));
   ExpectError(KSPSetUp(ksp), "lines of a matrix that is not symmetric", "symmetric matrices alone by lines", "-pc_hjmg_smoother lines");
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,11 +253,8 @@ int main(int argc, char **argv)
   const Robust plane = {TURNING, 2, {65, 50, 1}, 1e3, PETSC_FALSE}, space = {GROWING, 3, {18, 12, 16}, 1.3, PETSC_FALSE};
   PetscMPIInt  size;
   PetscBool    device = PETSC_FALSE;
-  int          code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(ProblemBackend());
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(GetSizeAndDevice(&size, &device));
   if (size == 1) PetscCall(TestSolves());
   if (!device) {
@@ -283,7 +264,5 @@ int main(int argc, char **argv)
     PetscCall(TestChoice(size));
   }
   PetscCall(TestRefused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

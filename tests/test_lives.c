@@ -409,10 +409,7 @@ static PetscErrorCode Live(int number, PetscBool says)
   for (int i = 0; i < MATRICES; i++) {
     System *s = &l.system[i];
 
-    PetscCall(MatDestroy(&s->A));
-    PetscCall(VecDestroy(&s->b));
-    PetscCall(VecDestroy(&s->x));
-    PetscCall(DMDestroy(&s->da));
+    PetscCall(HJTestDestroy(&s->A, &s->b, &s->x, &s->da));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -421,7 +418,6 @@ int main(int argc, char **argv)
 {
   PetscInt  lives = 40, first = 0, only = -1;
   PetscBool says, only_long;
-  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -440,7 +436,5 @@ int main(int argc, char **argv)
   }
   PetscCall(HJTestOK((PetscBool)!failed, "%" PetscInt_FMT " lives: %" PetscInt_FMT " solves converged, %" PetscInt_FMT " did not", lives,
                      solved, ended));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -274,9 +274,7 @@ static PetscErrorCode OpZeroFound(DM da, Mat A, Vec y)
   PetscCall(VecAssemblyBegin(y));
   PetscCall(VecAssemblyEnd(y));
   PetscCall(ISDestroy(&zero));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
+  PetscCall(HJTestDestroy(&x, &B, &C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,9 +444,7 @@ static PetscErrorCode OpKept(DM da, Mat A, Vec y)
   PetscCall(PetscArraycpy(to, from, n));
   PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(z, &from));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&z));
-  PetscCall(MatDestroy(&B));
+  PetscCall(HJTestDestroy(&x, &z, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -519,10 +515,7 @@ static PetscErrorCode TestOperation(DM da, Mat A, Mat B, size_t op, PetscBool *g
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "# %s: vector off by %g, matrix %s, its copy %s\n", operations[op].name, (double)diff,
                            same ? "right" : "wrong", follows ? "right" : "wrong"));
   *good = (PetscBool)(*good && same && follows);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&a));
-  PetscCall(MatDestroy(&b));
+  PetscCall(HJTestDestroy(&x, &y, &a, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -565,9 +558,7 @@ static PetscErrorCode TestCase(const Case *c)
     PetscCall(MatInfoHolds(A, stored[c->kind], &holds));
     PetscCall(HJTestOK(holds, "%s: %s", name, stored[c->kind]));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -632,12 +623,7 @@ static PetscErrorCode TestGalerkin(const Case *c)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   half = (PetscBool)(size == 1 && c->boundary[0] != DM_BOUNDARY_PERIODIC);
   PetscCall(HJTestOK((PetscBool)(half == (info[0].memory < 0.75 * info[1].memory)), "%s: %s of the arrays", name, half ? "half" : "all"));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&C, &D, &P, &A, &coarse, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -646,7 +632,6 @@ int main(int argc, char **argv)
   PetscRandom random;
   PetscInt    n = 36;
   Case        c;
-  int         code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -661,7 +646,5 @@ int main(int argc, char **argv)
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(galerkin); i++) PetscCall(TestGalerkin(&galerkin[i]));
   PetscCall(PetscRandomDestroy(&random));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -38,9 +38,7 @@ static PetscErrorCode TestPlace(void)
     }
     PetscCall(HJTestOK((PetscBool)(lives[0] == gpu && !lives[1] && lives[2] == gpu && good[0] && good[1] && good[2]),
                        "%s: a matrix lives where its vectors do, and moves with MatBindToCPU()", KindNames()[c.kind]));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&A, &B, &da));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -57,8 +55,7 @@ static PetscErrorCode TestSymmetry(PetscInt ny)
 
   PetscFunctionBegin;
   PetscCall(CaseCreate(&c, &da, &M[0], &M[1]));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &left));
+  PetscCall(ProblemVectors(da, &x, &left));
   PetscCall(ProblemVector(da, 1, x));
   PetscCall(ProblemVector(da, 2, left));
   for (int m = 0; m < 2; m++) {
@@ -81,9 +78,7 @@ static PetscErrorCode TestSymmetry(PetscInt ny)
     PetscCall(VecDestroy(&y[m]));
     PetscCall(MatDestroy(&M[m]));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&left));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &left, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,9 +112,7 @@ static PetscErrorCode TestAfterSum(void)
   PetscCall(MatEqual(A[0], A[1], &equal));
   PetscCall(HJTestOK(equal, "and nothing was written"));
   for (int i = 0; i < 2; i++) {
-    PetscCall(MatDestroy(&A[i]));
-    PetscCall(MatDestroy(&B[i]));
-    PetscCall(DMDestroy(&da[i]));
+    PetscCall(HJTestDestroy(&A[i], &B[i], &da[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,12 +135,7 @@ static PetscErrorCode ClaimedProducts(DM da, Mat A, PetscBool *right)
   PetscCall(MatMultTransposeEqual(A, B, 3, &equal[1]));
   PetscCall(MatsAgree(C, Ca, &equal[2]));
   *right = (PetscBool)(equal[0] && equal[1] && equal[2]);
-  PetscCall(MatDestroy(&Ca));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&Pa));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&coarse));
+  PetscCall(HJTestDestroy(&Ca, &C, &Pa, &P, &B, &coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,9 +166,7 @@ static PetscErrorCode TestFalseClaim(const Problem *p, MatOption claim, PetscBoo
   PetscCall(HJTestOK((PetscBool)(right[0] && right[1] && right[2]),
                      "%" PetscInt_FMT "D %s, boundary %d, falsely said to be %s%s: products are right, with new values, with scaled rows",
                      p->dim, p->box ? "box" : "star", (int)p->boundary, MatOptions[claim], eternal ? ", eternally" : ""));
-  PetscCall(VecDestroy(&left));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&left, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,10 +246,7 @@ static PetscErrorCode TestSum(void)
   PetscCall(SetOne(B, 0, 1, 7.0));
   PetscCall(MatIsSymmetricKnown(B, &known, &symmetric));
   PetscCall(HJTestOK((PetscBool)!known, "new values of a copy forget what was known of symmetry"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&X));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &X, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,10 +282,7 @@ static PetscErrorCode TestOverflow(void)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(HJTestOK((PetscBool)(finite == 12), "what overflowed does not lead outside"));
   ExpectErrorBy(CheckSomeRank, MatResidual(A, y, x, x), "a residual in place of x", "different vectors");
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,17 +363,13 @@ static PetscErrorCode TestReused(void)
                 "MatHJStencilRestoreArray()");
   PetscCall(MatHJStencilRestoreArray(A[0], 0, 0, 0, &array));
   for (int i = 0; i < 2; i++) {
-    PetscCall(MatDestroy(&A[i]));
-    PetscCall(MatDestroy(&B[i]));
-    PetscCall(DMDestroy(&da[i]));
+    PetscCall(HJTestDestroy(&A[i], &B[i], &da[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestPlace());
@@ -405,7 +381,5 @@ int main(int argc, char **argv)
   PetscCall(TestOverflow());
   PetscCall(TestKnownValues());
   PetscCall(TestReused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

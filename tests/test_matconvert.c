@@ -37,9 +37,7 @@ static PetscErrorCode TestLoad(void)
   PetscCall(Check(A, B, "2D star", "loaded, and filled by MatSetValuesStencil()"));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(RemoveBinaryFile(file));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,9 +57,7 @@ static PetscErrorCode TestConvertedFill(void)
   PetscCall(Check(A, B, "2D star", "converted, and filled by MatSetValuesStencil()"));
   PetscCall(ObjectViewHolds((PetscObject)A, PETSC_VIEWER_DEFAULT, "type: seqaij", &holds));
   PetscCall(HJTestOK((PetscBool)!holds, "a view of all entries has one head"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,9 +192,7 @@ static PetscErrorCode TestConvertedRows(const Case *c, PetscBool box)
     PetscCall(HJTestOK(same, "%s on a %s grid: converted as row by row%s", name, box ? "box" : "star", again ? ", again" : ""));
     PetscCall(MatDestroy(&B));
   }
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  for (int i = 0; i < 2; i++) PetscCall(DMDestroy(&da[i]));
+  PetscCall(HJTestDestroy(&C, &D, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,11 +254,7 @@ static PetscErrorCode TestConvertedThere(void)
   PetscCall(VecGetLocalSize(x, &n));
   PetscCall(
     HJTestOK((PetscBool)(bytes < n * sizeof(PetscScalar)), "converted from aijcusparse on the GPU: %g bytes travel", (double)bytes));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &y, &B, &C, &da));
 #else
   PetscFunctionBegin;
 #endif
@@ -306,18 +296,12 @@ static PetscErrorCode TestConvertedUnfit(PetscBool box)
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
   ExpectErrorBy(CheckSomeRank, MatConvert(B, MATHJSTENCIL, MAT_REUSE_MATRIX, &C), "and refused else", "has a nonzero in column",
                 "more than one grid point away", box ? "a box stencil" : "a star stencil", "use -dm_mat_type aij");
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&star));
+  PetscCall(HJTestDestroy(&A, &B, &C, &da, &star));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestLoad());
@@ -325,7 +309,5 @@ int main(int argc, char **argv)
   PetscCall(TestAllConvertedRows());
   PetscCall(TestConvertedThere());
   for (int box = 0; box < 2; box++) PetscCall(TestConvertedUnfit((PetscBool)box));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -247,9 +247,7 @@ static PetscErrorCode TestFillings(const Case *c)
     }
   }
   PetscCall(CheckConversions(da, A, B, name));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,9 +292,7 @@ static PetscErrorCode TestSmall(void)
   PetscCall(MatResetPreallocation(A));
   PetscCall(MatNorm(A, NORM_1, &norm));
   PetscCall(HJTestOK((PetscBool)(norm == 0.0), "MatResetPreallocation"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,9 +351,7 @@ static PetscErrorCode TestFillAgain(void)
     PetscCall(PetscSNPrintf(what, sizeof(what), "filled by MatSetValuesStencil() after %s", names[i]));
     PetscCall(Check(A, B, "2D star", what));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -390,9 +384,7 @@ static PetscErrorCode TestFirstRow(void)
   PetscCall(MatIsSymmetric(A, 2.0, &symmetric[2]));
   equal = (PetscBool)(symmetric[0] && !known && !symmetric[1] && symmetric[2]);
   PetscCall(HJTestOK(equal, "another row forgets what was known of symmetry"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,9 +424,7 @@ static PetscErrorCode TestOnePoint(void)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatNorm(A, NORM_INFINITY, &norm));
   PetscCall(HJTestOK((PetscBool)(norm == (size > 1 ? 5.0 : 2.0)), "a diagonal set before arrays are assembled"));
-  PetscCall(VecDestroy(&v));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&v, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,8 +436,7 @@ static PetscErrorCode CheckLarge(Mat A, DM da, PetscBool east, const char name[]
   PetscInt      s[2], w[2], wrong = 0, N;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &vx));
-  PetscCall(VecDuplicate(vx, &vy));
+  PetscCall(ProblemVectors(da, &vx, &vy));
   PetscCall(DMDAGetInfo(da, NULL, &N, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &w[0], &w[1], NULL));
   PetscCall(DMDAVecGetArray(da, vx, &x));
@@ -519,7 +508,6 @@ int main(int argc, char **argv)
                                   {3, {5, 4, 6}, {periodic, none, DM_BOUNDARY_GHOSTED}, PETSC_TRUE, ARRAYS},
                                   {3, {1, 6, 4}, {periodic, periodic, periodic}, PETSC_TRUE, ROW}};
   PetscMPIInt          size;
-  int                  code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -531,7 +519,5 @@ int main(int argc, char **argv)
   PetscCall(TestFirstRow());
   PetscCall(TestOnePoint());
   PetscCall(TestFillAgain());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

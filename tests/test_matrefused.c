@@ -64,9 +64,7 @@ static PetscErrorCode TestUnfit(void)
   PetscCall(MatCreateHJStencil(da, &A));
   ExpectErrorBy(CheckSomeRank, SetOne(A, at[3], at[4], 1.0), "a nonzero too far in another rank's row is refused", "(grid point 11,11,0)",
                 "-dm_mat_type aij");
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,9 +97,7 @@ static PetscErrorCode TestShapes(void)
   PetscCall(HJTestOK((PetscBool)(good[0] && good[1]), "a box copied into a star, and a star into a box"));
   PetscCall(HJTestOK(good[2], "a box added to a star"));
   for (int i = 0; i < 2; i++) {
-    PetscCall(MatDestroy(&A[i]));
-    PetscCall(MatDestroy(&B[i]));
-    PetscCall(DMDestroy(&da[i]));
+    PetscCall(HJTestDestroy(&A[i], &B[i], &da[i]));
   }
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,9 +133,7 @@ static PetscErrorCode FactorInPlace(Mat A)
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(ProblemPC(NULL, A, PCLU, &pc));
   PetscCall(PCFactorSetUseInPlace(pc, PETSC_TRUE));
   code = PCSetUp(pc);
   PetscFunctionReturn(code);
@@ -219,15 +213,11 @@ static PetscErrorCode TestRefusedCalls(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   PetscCall(TestShapes());
   PetscCall(TestRefusedGrids());
   PetscCall(TestUnfit());
   PetscCall(TestRefusedCalls());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

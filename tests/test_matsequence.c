@@ -420,8 +420,7 @@ static PetscErrorCode CheckProduct(Model *m, PetscInt *wrong)
   const PetscScalar *b;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(m->da, &x));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(m->da, &x, &y));
   PetscCall(VecGetArrayWrite(x, &a));
   for (PetscInt p = 0; p < m->N; p++)
     if (m->row[p] >= m->first && m->row[p] < m->last) a[m->row[p] - m->first] = 1 + p % 5;
@@ -492,9 +491,7 @@ static PetscErrorCode CheckSmoother(Model *m, PetscInt *wrong)
   for (int i = 0; i < 2; i++) PetscCall(VecGetArrayRead(y[i], &a[i]));
   for (PetscInt i = 0; i < m->last - m->first && finite; i++) *wrong += !(PetscAbsScalar(a[0][i] - a[1][i]) <= slack);
   for (int i = 0; i < 2; i++) PetscCall(VecRestoreArrayRead(y[i], &a[i]));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(HJTestDestroy(&y[0], &y[1], &b, &pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -543,9 +540,7 @@ static PetscErrorCode ModelCreate(Model *m)
 static PetscErrorCode ModelDestroy(Model *m)
 {
   PetscFunctionBegin;
-  PetscCall(PCDestroy(&m->pc));
-  PetscCall(MatDestroy(&m->A));
-  PetscCall(DMDestroy(&m->da));
+  PetscCall(HJTestDestroy(&m->pc, &m->A, &m->da));
   PetscCall(PetscFree(m->row));
   PetscCall(PetscFree(m->ranges));
   PetscCall(PetscFree(m->ref));
@@ -587,7 +582,6 @@ int main(int argc, char **argv)
   PetscInt  seed = 1, programs = 60, steps = 12, bad = 0;
   char      what[512];
   PetscBool good = PETSC_FALSE, gpu;
-  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -601,7 +595,5 @@ int main(int argc, char **argv)
     bad += !good;
   }
   PetscCall(HJTestOK((PetscBool)!bad, "%" PetscInt_FMT " random programs of %" PetscInt_FMT " steps", programs, steps));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

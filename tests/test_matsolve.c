@@ -160,9 +160,7 @@ static PetscErrorCode TestChangedValues(const char *pctype)
                        (double)diff));
   }
   for (int m = 0; m < 2; m++) {
-    PetscCall(VecDestroy(&x[m]));
-    PetscCall(KSPDestroy(&ksp[m]));
-    PetscCall(MatDestroy(&A[m]));
+    PetscCall(HJTestDestroy(&x[m], &ksp[m], &A[m]));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(DMDestroy(&da));
@@ -213,15 +211,9 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscCall(DMSetMatType(da, mattype));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(&p, da, 0, A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(ProblemVectors(da, &b, &x, &r));
+  PetscCall(ProblemKSP(NULL, A, KSPGMRES, pctype, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-10), PETSC_DEFAULT, PETSC_DEFAULT, 400));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, pctype));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 3, NULL, &B));
@@ -241,14 +233,7 @@ static PetscErrorCode TestManySides(const char *pctype, const char *mattype)
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   PetscCall(HJTestOK((PetscBool)(norm[0] <= HJTestDigits(1e-7) * norm[1]), "%s on %s, KSPSolveTranspose: residual %g", pctype, mattype,
                      (double)(norm[0] / norm[1])));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&X));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&B, &X, &b, &x, &r, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -296,13 +281,9 @@ static PetscErrorCode TestProducts(void)
   PetscCall(HJTestOK((PetscBool)(agree[0] && agree[1]), "MatMatTransposeMult, and again with new values"));
   PetscCall(MatDestroy(&E));
   for (int m = 0; m < 2; m++) {
-    PetscCall(MatDestroy(&A[m]));
-    PetscCall(MatDestroy(&C[m]));
-    PetscCall(MatDestroy(&D[m]));
+    PetscCall(HJTestDestroy(&A[m], &C[m], &D[m]));
   }
-  PetscCall(MatDestroy(&P));
-  PetscCall(VecDestroy(&b));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&P, &b, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,10 +417,7 @@ static PetscErrorCode TestOrderings(void)
     PetscCall(ISDestroy(&row));
     PetscCall(ISDestroy(&column));
     for (int m = 0; m < 2; m++) PetscCall(VecDestroy(&x[m]));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&B));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&b, &A, &B, &da));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -553,11 +531,7 @@ static PetscErrorCode TestFactorsJump(void)
   PetscCall(VecDuplicate(b, &ones));
   PetscCall(VecSet(ones, 1.0));
   PetscCall(MatMult(A, ones, b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(ProblemKSP(NULL, A, KSPPREONLY, PCLU, &ksp, &pc));
   PetscCall(KSPSolve(ksp, b, x));
 #if defined(HJACOBI_HAVE_CUDA)
   PetscCall(VecGetOffloadMask(x, &where));
@@ -569,12 +543,7 @@ static PetscErrorCode TestFactorsJump(void)
   PetscCall(HJTestOK((PetscBool)(error <= 16 * 4.3e6 * PETSC_MACHINE_EPSILON * norm && (!gpu || where == PETSC_OFFLOAD_GPU)),
                      "factors of a matrix with a jump: error %g, the answer lies on the %s", (double)error,
                      where == PETSC_OFFLOAD_GPU ? "GPU" : "host"));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&ones));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ones, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -600,11 +569,7 @@ static PetscErrorCode TestFactorsSingular(PetscInt n)
   PetscCall(VecDuplicate(b, &r));
   PetscCall(ProblemVector(da, 1, r));
   PetscCall(MatMult(A, r, b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(ProblemKSP(NULL, A, KSPPREONLY, PCLU, &ksp, &pc));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(MatResidual(A, b, x, r));
@@ -612,12 +577,7 @@ static PetscErrorCode TestFactorsSingular(PetscInt n)
   PetscCall(VecNorm(b, NORM_INFINITY, &norm));
   PetscCall(HJTestOK((PetscBool)(error <= HJTestDigits(1e-8) * norm),
                      "factors of a singular matrix, %" PetscInt_FMT "^2: residual %g of %g", n, (double)error, (double)norm));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &r, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -639,10 +599,7 @@ static PetscErrorCode ProductError(Mat A, PetscReal *error)
   PetscCall(VecAXPY(y, -1.0, z));
   PetscCall(VecNorm(y, NORM_INFINITY, error));
   *error /= norm;
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCall(MatDestroy(&aij));
+  PetscCall(HJTestDestroy(&x, &y, &z, &aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -662,8 +619,7 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
   PetscFunctionBegin;
   PetscCall(GridOf(&p, &da));
   PetscCall(MatCreateHJStencil(da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "galerkin_"));
@@ -699,19 +655,14 @@ static PetscErrorCode TestGalerkinLevels(PetscInt n, PetscInt levels, PetscBool 
                      "COO and Galerkin products, %s, %" PetscInt_FMT "^2, %" PetscInt_FMT " levels: %" PetscInt_FMT ", %" PetscInt_FMT
                      ", %" PetscInt_FMT " iterations; products of the levels %g",
                      known ? "known to be symmetric" : "not known", n, levels, its[0], its[1], its[2], (double)worst));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   Problem  p[] = {{2, {17, 17, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {9, 9, 9}, DIRICHLET, VARYING, PETSC_FALSE}};
-  int      code;
-  PetscInt n = 257;
+  PetscInt n   = 257;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -735,7 +686,5 @@ int main(int argc, char **argv)
     PetscCall(TestGalerkinLevels(33, 4, (PetscBool)known));
     PetscCall(TestGalerkinLevels(n, 6, (PetscBool)known));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

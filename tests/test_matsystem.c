@@ -117,10 +117,7 @@ static PetscErrorCode TestProducts(const System *s, DM da, Mat A, Mat B, const c
     PetscCall(HJTestDetail("# %s: %g", which[p], (double)largest));
   }
   PetscCall(HJTestOK(good, "%s: products", name));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&x, &b, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,10 +184,7 @@ static PetscErrorCode TestChanges(const System *s, DM da, Mat A, Mat B, const ch
   PetscCall(MatDestroy(&D));
   PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &D));
   PetscCall(Agree(C, D, name, "MatTranspose"));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
-  PetscCall(VecDestroy(&l));
-  PetscCall(VecDestroy(&r));
+  PetscCall(HJTestDestroy(&C, &D, &l, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,8 +252,71 @@ static PetscErrorCode TestZeroRows(const System *s, DM da, Mat A, Mat B, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x, A a Mat: of which finite differences are the entries */
+static PetscErrorCode Multiply(void *unused, Vec x, Vec y, void *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult((Mat)A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A becomes B by finite differences in these colours */
+static PetscErrorCode Recover(ISColoring is, Mat A, Mat B)
+{
+  MatFDColoring color;
+  Vec           x;
+
+  PetscFunctionBegin;
+  PetscCall(MatFDColoringCreate(A, is, &color));
+  PetscCall(MatFDColoringSetFunction(color, (void *)Multiply, B));
+  PetscCall(MatFDColoringSetUp(A, is, color));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatFDColoringApply(A, color, x, NULL));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatFDColoringDestroy(&color));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Colours that a MatColoring finds from the matrix, which AIJ gives with rows of the same columns as one: each row has one all the same */
+static PetscErrorCode TestColors(Mat A, Mat B, MatColoringType type, const char *name)
+{
+  MatColoring coloring;
+  ISColoring  is;
+  Mat         C;
+  PetscInt    rows, n;
+  PetscReal   largest, norm;
+  PetscBool   all;
+  char        what[64];
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(MatColoringCreate(C, &coloring));
+  PetscCall(MatColoringSetType(coloring, type));
+  PetscCall(MatColoringApply(coloring, &is));
+  PetscCall(ISColoringGetColors(is, &n, NULL, NULL));
+  PetscCall(MatGetLocalSize(C, &rows, NULL));
+  all = (PetscBool)(n == rows);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPIU_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "colours of type %s, one for each row", type));
+  PetscCall(HJTestOK(all, "%s: %s", name, what));
+  if (all) {
+    PetscCall(Recover(is, C, B));
+    PetscCall(Difference(C, B, &largest));
+    PetscCall(MatNorm(B, NORM_INFINITY, &norm));
+    PetscCall(HJTestDetail("# largest difference %g of %g", (double)largest, (double)norm));
+    PetscCall(HJTestOK((PetscBool)(largest <= 100 * PETSC_SQRT_MACHINE_EPSILON * norm), "%s: finite differences in them", name));
+  }
+  PetscCall(ISColoringDestroy(&is));
+  PetscCall(MatColoringDestroy(&coloring));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestRandom(PetscInt which)
 {
+  const MatColoringType colorings[] = {MATCOLORINGSL, MATCOLORINGLF, MATCOLORINGID};
+
   System s;
   DM     da[2];
   Mat    A, B;
@@ -274,11 +331,10 @@ static PetscErrorCode TestRandom(PetscInt which)
   PetscCall(TestProducts(&s, da[0], A, B, name));
   PetscCall(TestNorms(A, B, name));
   PetscCall(TestConversions(da[0], A, B, name));
+  if (which % 4 == 0) PetscCall(TestColors(A, B, colorings[which / 4 % 3], name)); /* 1D, 2D and 3D in turn */
   PetscCall(TestZeroRows(&s, da[0], A, B, name));
   PetscCall(TestChanges(&s, da[0], A, B, name));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,8 +350,7 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
   PetscFunctionBegin;
   PetscCall(ProblemOnGPU(&gpu)); /* whose kernels sum one row of 27 points in another order */
   PetscCall(SystemCreate(&s, MATHJSTENCIL, &da[0], &A));
-  PetscCall(DMCreateGlobalVector(da[0], &x));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(da[0], &x, &y));
   PetscCall(SystemVector(da[0], s.dof, -1, 1, x));
   PetscCall(MatMult(A, x, y));
   PetscCall(SystemDM(&s, 1, MATHJSTENCIL, &da[1]));
@@ -304,26 +359,18 @@ static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
 
     PetscCall(DMCreateMatrix(da[1], &B));
     PetscCall(SystemFill(&s, da[1], c, B));
-    PetscCall(DMCreateGlobalVector(da[1], &u));
-    PetscCall(VecDuplicate(u, &v));
-    PetscCall(VecDuplicate(u, &part));
+    PetscCall(ProblemVectors(da[1], &u, &v, &part));
     PetscCall(SystemVector(da[1], s.dof, c, 1, u));
     PetscCall(MatMult(B, u, v));
     PetscCall(VecStrideGather(y, c, part, INSERT_VALUES));
     PetscCall(VecDifference(part, v, &largest));
     good = (PetscBool)(good && largest <= (gpu && box && dim == 3 ? 20 * PETSC_MACHINE_EPSILON : 0));
     PetscCall(HJTestDetail("# component %d: %g", (int)c, (double)largest));
-    PetscCall(VecDestroy(&u));
-    PetscCall(VecDestroy(&v));
-    PetscCall(VecDestroy(&part));
-    PetscCall(MatDestroy(&B));
+    PetscCall(HJTestDestroy(&u, &v, &part, &B));
   }
   PetscCall(HJTestOK(good, "%" PetscInt_FMT "D %s, kind %d: decoupled components have the products of one unknown a point", dim,
                      box ? "box" : "star", (int)kind));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&x, &y, &A, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

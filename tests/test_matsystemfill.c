@@ -171,9 +171,7 @@ static PetscErrorCode TestSlots(void)
   PetscCall(SystemFill(&s, da[1], -1, B));
   PetscCall(Same(A, B, "new values"));
   PetscCall(Stored(A, "12 of 20 entries", "an array of zeros goes"));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,9 +221,7 @@ static PetscErrorCode TestCOO(void)
   PetscCall(MatScale(B, 2.0));
   PetscCall(Same(A, B, "COO, added"));
   PetscCall(PetscFree3(i, j, v));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,9 +274,7 @@ static PetscErrorCode TestArrays(void)
     ExpectErrorBy(CheckSomeRank, MatHJStencilGetArrayDOF(A, 0, 0, 0, 3, 0, &a), "a component that there is not", "3 unknowns");
   }
   PetscCall(PetscFree(blocks));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,9 +331,7 @@ static PetscErrorCode TestLoad(void)
   PetscCall(Same(A, B, "binary view, loaded"));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(RemoveBinaryFile(file));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  for (int m = 0; m < 2; m++) PetscCall(DMDestroy(&da[m]));
+  PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,12 +361,7 @@ static PetscErrorCode SolveWith(const System *s, const char *type, const char *p
   PetscCall(VecNorm(r, NORM_2, residual));
   PetscCall(VecNorm(b, NORM_2, &norm));
   *residual /= norm;
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &r, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -488,7 +488,7 @@ static PetscErrorCode TestStars(const Problem *p)
   PetscCall(DMCoarsen(fine, PetscObjectComm((PetscObject)fine), &coarse));
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
   PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[0]));
-  PetscCall(HJMatTransferSetStars(P, PETSC_TRUE));
+  PetscCall(HJMatTransferSetStars(P));
   PetscCall(MatPtAP(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[1]));
   PetscCall(MatCreateVecs(C[0], &v, &y[0]));
   PetscCall(VecDuplicate(y[0], &y[1]));

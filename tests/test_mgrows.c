@@ -75,10 +75,7 @@ static PetscErrorCode TestSmallIdentity(PetscBool distinct, PetscInt rank_points
                               : "",
                      (double)(diff / norm)));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&d, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,12 +151,7 @@ static PetscErrorCode TestConvection(void)
     PetscCall(HJTestOK((PetscBool)(!printed[0] || (strstr(printed, "is not safe for so unsymmetric a matrix") != NULL) == (k == 64)),
                        "convection: the view says whether k = %" PetscInt_FMT " is safe", k));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&exact));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &exact, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,11 +189,7 @@ static PetscErrorCode TestUnsettled(PetscInt n, PetscReal share)
                      n, (double)share, (double)((after - before) / n)));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && (its <= 5 || device)),
                      "%" PetscInt_FMT " points, convection %g: %" PetscInt_FMT " iterations", n, (double)share, its));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,12 +276,7 @@ static PetscErrorCode TestScaledRows(PetscBool stencil)
   CollectEnd();
   PetscCall(HJTestOK((PetscBool)!strstr(printed, "coarser grid: \n"), "%s %g: the view says why there is no coarser grid", name,
                      (double)scales[2]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&exact));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &exact, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,12 +322,7 @@ static PetscErrorCode TestVoid(void)
   PetscCall(ProblemSolve(ksp, A, b, x, &its, &reason, &norm));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= HJTestDigits(1e-7)), "singular and not said so, down to one point: residual %g",
                      (double)norm));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&exact));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &exact, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,12 +367,7 @@ static PetscErrorCode TestRounding(void)
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecDot(b, x, &dot));
   PetscCall(HJTestOK((PetscBool)(PetscRealPart(dot) > 0), "its cycle is positive definite: %g", (double)PetscRealPart(dot)));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&exact));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &exact, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -447,9 +420,7 @@ static PetscErrorCode TestLakes(PetscBool stencil)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
   PetscCall(MakeKSP(A, KSPCG, 50, &ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &lakes));
-  PetscCall(VecDuplicate(lakes, &b));
-  PetscCall(VecDuplicate(lakes, &x));
+  PetscCall(ProblemVectors(da, &lakes, &b, &x));
   PetscCall(DMDAGetCorners(da, &s[0], &s[1], NULL, &n[0], &n[1], NULL));
   PetscCall(DMDAVecGetArray(da, lakes, &a));
   for (PetscInt j = s[1]; j < s[1] + n[1]; j++)
@@ -467,22 +438,13 @@ static PetscErrorCode TestLakes(PetscBool stencil)
     PetscCall(
       HJTestOK((PetscBool)(PetscRealPart(dot) > 0 && largest < 1e4), "a cycle of their constants is positive, up to %g", (double)largest));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&lakes));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &lakes, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestConvection());
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestScaledRows((PetscBool)stencil));
   PetscCall(TestUnsettled(40, 0.99));
@@ -494,7 +456,5 @@ int main(int argc, char **argv)
   PetscCall(TestSmallIdentity(PETSC_FALSE, 100000, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_TRUE, PETSC_DECIDE, PETSC_FALSE));
   PetscCall(TestSmallIdentity(PETSC_FALSE, PETSC_DECIDE, PETSC_TRUE));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

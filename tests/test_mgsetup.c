@@ -52,10 +52,7 @@ static PetscErrorCode TestRefresh(PetscBool stencil)
     PetscCall(PCDestroy(&fresh));
   }
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,9 +73,7 @@ static PetscErrorCode TestFollow(PetscInt dim)
   PetscCall(MakeMatrix(&p[0], PETSC_TRUE, &da, &A));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MakeKSP(A, KSPCG, 30, &ksp, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
+  PetscCall(ProblemVectors(da, &b, &x, &r));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 6; i++) {
     KSPConvergedReason reason;
@@ -100,12 +95,7 @@ static PetscErrorCode TestFollow(PetscInt dim)
     PetscCall(HJTestOK((PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6)),
                        "%" PetscInt_FMT "D, used again for a matrix %s: %" PetscInt_FMT " iterations", dim, what[i], its));
   }
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&r, &x, &b, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,8 +113,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 4; i++) {
     PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
@@ -149,10 +138,7 @@ static PetscErrorCode TestUsedAgain(PetscBool stencil, PetscInt dim)
     PetscCall(HJTestOK((PetscBool)(its[0] >= its[1] && its[0] <= 20), "%" PetscInt_FMT " iterations, anew %" PetscInt_FMT, its[0], its[1]));
     PetscCall(MatDestroy(&B));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,9 +177,7 @@ static PetscErrorCode TestGrids(void)
     PetscCall(PCHJMGGetLevels(pc, &n));
     PetscCall(ViewHolds(pc, grids[g].words, &holds));
     PetscCall(HJTestOK((PetscBool)(holds && n == grids[g].made), "%" PetscInt_FMT " levels of %s", n, Name(&grids[g].p, PETSC_TRUE)));
-    PetscCall(PCDestroy(&pc));
-    PetscCall(MatDestroy(&A));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&pc, &A, &da));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -228,8 +212,7 @@ static PetscErrorCode TestBound(PetscBool stencil)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, stencil, &da, &A));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(MakeKSP(A, KSPCG, 30, &ksp, &pc));
   PetscCall(PCSetDM(pc, da));
@@ -242,11 +225,7 @@ static PetscErrorCode TestBound(PetscBool stencil)
   PetscCall(HJTestOK((PetscBool)(its[0] < 8 && its[1] == its[0] && its[2] == its[0]),
                      "%s bound to the CPU, no longer, with new values: %" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT " iterations",
                      stencil ? "hjstencil" : "aij", its[0], its[1], its[2]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,11 +284,7 @@ static PetscErrorCode TestFields(void)
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(HJTestOK((PetscBool)(reason > 0 && its <= 5), "one hjmg a field: %" PetscInt_FMT " iterations", its));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,9 +328,7 @@ static PetscErrorCode TestRefused(void)
   ExpectError(PCHJMGGetK(pc, NULL, NULL), "nowhere to put their number", "Null Pointer: Parameter # 2");
   ExpectError(PCHJMGGetK(pc, &(PetscInt){0}, NULL), "nowhere to put k", "Null Pointer: Parameter # 3");
   ExpectError(PCHJMGGetLevels(pc, NULL), "nowhere to put the levels", "Null Pointer: Parameter # 2");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -377,8 +350,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(MakeMatrix(&p, PETSC_FALSE, &da, &A));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatShift(B, 0.1));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsInsertString(NULL, "-own_pc_type hjmg -own_pc_hjmg_k 3,5 -own_pc_hjmg_levels 2 -own_ksp_type richardson "
                                            "-own_ksp_norm_type none -own_ksp_max_it 60 -own_pc_hjmg_log"));
@@ -398,12 +370,7 @@ static PetscErrorCode TestOptions(void)
                      "options, its own number of cycles without norms"));
   PetscCall(RelativeResidual(A, b, x, &residual));
   PetscCall(HJTestOK((PetscBool)(residual < HJTestDigits(1e-6)), "the residual is Amat's (%g)", (double)residual));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -422,9 +389,7 @@ static PetscErrorCode TestManyAndKept(void)
   PetscFunctionBegin;
   PetscCall(MakeMatrix(&p, PETSC_TRUE, &da, &A));
   PetscCall(MakePC(A, 3, PETSC_DECIDE, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)b, &host, VECSEQ, VECMPI, ""));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCApply(pc, b, x));
@@ -458,12 +423,7 @@ static PetscErrorCode TestManyAndKept(void)
   PetscCall(VecScale(y, 2.0));
   PetscCall(VecsAgree(x, y, ROUNDING, &agree, &diff));
   PetscCall(HJTestOK(agree, "new values after a set-up that was left out (%g)", (double)diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -513,19 +473,13 @@ static PetscErrorCode TestCancel(PetscInt n, PetscBool smooth)
   CollectEnd();
   PetscCall(HJTestOK((PetscBool)!strstr(printed, "turns"), "%s%s: on no grid the strong direction turns", Name(&p, PETSC_TRUE),
                      smooth ? ", smooth coefficients" : ""));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (int stencil = 0; stencil < 2; stencil++) PetscCall(TestRefresh((PetscBool)stencil));
   for (PetscInt dim = 1; dim <= 3; dim++) PetscCall(TestFollow(dim));
   for (PetscInt dim = 1; dim <= 3; dim++) {
@@ -541,7 +495,5 @@ int main(int argc, char **argv)
   PetscCall(TestFields());
   PetscCall(TestOptions());
   PetscCall(TestManyAndKept());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

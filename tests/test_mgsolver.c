@@ -188,6 +188,7 @@ static PetscErrorCode RotatedCycles(Mat A, PetscInt k, PetscReal rtol, PetscReal
   PetscCall(KSPSetResidualHistory(ksp, norms, 64, PETSC_TRUE));
   PetscCall(PCHJMGSetK(pc, 1, &k));
   PetscCall(PCHJMGSetGraph(pc, graph));
+  PetscCall(PCHJMGSetPrecision(pc, ALL_DIGITS));
   PetscCall(ProblemSolve(ksp, A, b, x, its, reason, NULL));
   PetscCall(KSPGetResidualHistory(ksp, NULL, nnorms));
   PetscCall(KSPGetResidualNorm(ksp, &last));
@@ -306,6 +307,7 @@ static PetscErrorCode TestOneSided(const Problem *p)
     PetscCall(PCHJMGSetTransfer(pc, PC_HJMG_TRANSFER_BILINEAR));
     PetscCall(PCHJMGSetGalerkin(pc, PETSC_TRUE));
     PetscCall(PCHJMGSetGraph(pc, (PetscBool)graph));
+    PetscCall(PCHJMGSetPrecision(pc, ALL_DIGITS));
     for (int again = 0; again < 2; again++) PetscCall(KSPSolve(ksp, b, x[graph]));
     PetscCall(KSPDestroy(&ksp));
   }

@@ -45,9 +45,7 @@ static PetscErrorCode Iterations(KSP ksp, PetscInt dof, PetscInt *its)
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
   if (reason <= 0 || !(norm[0] <= HJTestDigits(1e-5) * norm[1])) *its = 1000;
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
+  PetscCall(HJTestDestroy(&b, &x, &r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,9 +66,7 @@ static PetscErrorCode TestElasticity(PetscInt dim, PetscInt n, PetscReal nu, Pet
                      "elasticity, %" PetscInt_FMT "^%" PetscInt_FMT ", Poisson ratio %g, stiff by %g: %" PetscInt_FMT
                      " iterations of CG, at most %" PetscInt_FMT,
                      n, dim, (double)nu, (double)stiff, its, most));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,10 +102,7 @@ static PetscErrorCode TestGrayScott(const char *mattype)
   PetscCall(HJTestOK((PetscBool)(its[0] <= 6 && its[1] == its[2] && its[1] <= 12 && holds),
                      "Gray and Scott, %s: %" PetscInt_FMT " iterations, with new values %" PetscInt_FMT " and anew %" PetscInt_FMT, mattype,
                      its[0], its[1], its[2]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(KSPDestroy(&fresh));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &fresh, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,9 +179,7 @@ static PetscErrorCode TestLaplacian(const char *name, PetscInt dim, PetscInt n, 
   PetscCall(ViewHolds(pc, words, &holds));
   PetscCall(
     HJTestOK((PetscBool)(its <= most && holds), "%s: %" PetscInt_FMT " iterations, at most %" PetscInt_FMT "; %s", name, its, most, words));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,9 +214,7 @@ static PetscErrorCode TestKnown(MatType type, PetscReal value, PetscBool columns
   PetscCall(Iterations(ksp, l.dof, &its));
   PetscCall(HJTestOK((PetscBool)(its <= most), "%s, rows that are %g alone%s: %" PetscInt_FMT " iterations, at most %" PetscInt_FMT, type,
                      (double)value, columns ? ", columns kept" : "", its, most));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,10 +229,7 @@ static PetscErrorCode TestTranspose(PetscInt n)
 
   PetscFunctionBegin;
   PetscCall(SystemCreate(&s, MATAIJ, &da, &A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   PetscCall(PCSetUp(pc));
   for (int i = 0; i < 4; i++) PetscCall(MatCreateVecs(A, &v[i], NULL));
   for (int i = 0; i < 2; i++) PetscCall(SystemVector(da, 3, -1, i, v[i]));
@@ -255,9 +241,7 @@ static PetscErrorCode TestTranspose(PetscInt n)
                      "%" PetscInt_FMT " x 30 points: the transposed cycle is the transpose (%g, %g)", n, (double)PetscRealPart(dot[0]),
                      (double)PetscRealPart(dot[1])));
   for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,11 +275,7 @@ static PetscErrorCode TestSingular(void)
   PetscCall(Iterations(ksp, 2, &its));
   PetscCall(HJTestOK((PetscBool)(reason == KSP_DIVERGED_PC_FAILED && its <= 30),
                      "a singular block makes set-up fail (%d), and %" PetscInt_FMT " iterations solve good values", (int)reason, its));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,23 +296,14 @@ static PetscErrorCode TestRefused(void)
   for (PetscInt r = lo + 2; r < hi; r += 3) PetscCall(MatSetValue(A, r, r, 0.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   ExpectError(PCSetUp(pc), "a saddle point is refused", "has no diagonal", "PCFIELDSPLIT");
   PetscCall(PCDestroy(&pc));
   PetscCall(LaplacianFill(&l, da, A));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, B, B));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, B, PCHJMG, &pc));
   ExpectError(PCSetUp(pc), "a dense matrix is refused", "needs an AIJ, BAIJ or hjstencil matrix", "-pc_type gamg");
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &B, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +311,6 @@ int main(int argc, char **argv)
 {
   const Laplacian coupled = {2, {1, 1, 1}, 3}, weak = {2, {1, 0.01, 1}, 0.1}, alone = {4, {1, 1, 1}, 0};
   PetscBool       gpu;
-  int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -366,7 +336,5 @@ int main(int argc, char **argv)
   PetscCall(TestTranspose(9));
   PetscCall(TestSingular());
   PetscCall(TestRefused());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

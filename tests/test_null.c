@@ -244,8 +244,7 @@ static PetscErrorCode TestSolver(const Singular *s, const Solver *solver, DM da,
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_norm_type"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjmg_coarse_solve"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjmg_levels"));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   for (int consistent = 1; consistent >= (told == BOTH ? 0 : 1); consistent--) {
     PetscCall(ProblemVector(da, 1, x));
     if (consistent) PetscCall(MatMult(A, x, b));
@@ -258,9 +257,7 @@ static PetscErrorCode TestSolver(const Singular *s, const Solver *solver, DM da,
                        "%s, %s, %s%s: reason %d, %" PetscInt_FMT " iterations, residual %g", s->name, told_names[told], solver->name,
                        consistent ? "" : ", any b", (int)reason, its, (double)norm));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
+  PetscCall(HJTestDestroy(&x, &b, &ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,15 +275,12 @@ static PetscErrorCode TestAdjoint(const Singular *s, DM da, Mat A)
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCHJMGSetLevels(pc, 2));
   PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_INVERSE));
-  PetscCall(DMCreateGlobalVector(da, &u));
-  PetscCall(VecDuplicate(u, &v));
+  PetscCall(ProblemVectors(da, &u, &v));
   PetscCall(ProblemVector(da, 1, u));
   PetscCall(ProblemVector(da, 2, v));
   PetscCall(AdjointAgrees(pc, PCApplyTranspose, u, v, HJTestDigits(1e-10), &agree, &diff));
   PetscCall(HJTestOK(agree, "%s: the transposed cycle is the transpose (%g)", s->name, (double)diff));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&u));
-  PetscCall(PCDestroy(&pc));
+  PetscCall(HJTestDestroy(&v, &u, &pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -317,14 +311,9 @@ static PetscErrorCode TestCase(const Singular *s, PetscBool stencil)
 int main(int argc, char **argv)
 {
   PetscBool only_long; /* the same cases */
-  int       code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(HJTestLong(&only_long));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) PetscCall(TestCase(&cases[i], (PetscBool)(i % 2)));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

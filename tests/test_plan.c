@@ -549,8 +549,6 @@ static PetscErrorCode TestRegionShapes(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(TestTiles());
   PetscCall(TestTileCounts());
@@ -564,7 +562,5 @@ int main(int argc, char **argv)
   PetscCall(TestGhosts());
   PetscCall(TestWraps());
   PetscCall(TestRegionShapes());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -98,13 +98,13 @@ static PetscErrorCode TestSame(const Problem *p, PetscBool stencil, PetscBool si
 }
 
 /* Single or double, as auto decides, takes as many iterations as double. Its view has the words: of a solver, of CG */
-static PetscErrorCode TestAuto(const Problem *p, const char *const words[2])
+static PetscErrorCode TestAuto(const Problem *p, const char *solver, const char *cg)
 {
-  static const char *const types[] = {KSPRICHARDSON, KSPCG};
-  DM                       da;
-  Mat                      A;
-  Vec                      b, x;
-  Solved                   s[2];
+  const char *const types[] = {KSPRICHARDSON, KSPCG}, *const words[] = {solver, cg};
+  DM     da;
+  Mat    A;
+  Vec    b, x;
+  Solved s[2];
 
   PetscFunctionBegin;
   PetscCall(MakeMatrix(p, PETSC_TRUE, &da, &A));
@@ -333,9 +333,10 @@ static PetscErrorCode TestNoOther(void)
 
 int main(int argc, char **argv)
 {
-  const Problem small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE}, large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE};
-  PetscBool     all = PETSC_FALSE, some = PETSC_FALSE, only_long;
-  int           code;
+  const Problem tiny = {3, {15, 15, 15}, DIRICHLET, VARYING, PETSC_FALSE}, small = {3, {33, 33, 33}, DIRICHLET, VARYING, PETSC_FALSE},
+                large = {3, {161, 161, 161}, DIRICHLET, VARYING, PETSC_FALSE}, wide = {2, {601, 601, 1}, DIRICHLET, VARYING, PETSC_FALSE};
+  PetscBool all = PETSC_FALSE, some = PETSC_FALSE, only_long;
+  int       code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
   PetscCall(HJTestLong(&only_long));
   if (only_long && (all || !some)) PetscCall(HJTestSkip("for one GPU"));
   else if (PetscDefined(USE_REAL_SINGLE)) PetscCall(TestNoOther());
-  else if (only_long) PetscCall(TestAuto(&large, (const char *const[]){"no KSP has taken single", SINGLE}));
+  else if (only_long) PetscCall(TestAuto(&large, "no KSP has taken single", SINGLE));
   else {
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++)
       PetscCall(TestSame(&problems[i], (PetscBool)(i % 2), (PetscBool)(all || (some && IsForOneGPU(&problems[i])))));
@@ -356,7 +357,9 @@ int main(int argc, char **argv)
       PetscCall(TestUnits(dim, PetscPowReal(2.0, 200), PetscPowReal(2.0, -150)));
     }
     PetscCall(TestAgain(some));
-    PetscCall(TestAuto(&small, (const char *const[]){"no quicker here", "no quicker here"}));
+    PetscCall(TestAuto(&tiny, "no quicker here", "no quicker here"));
+    PetscCall(TestAuto(&small, all ? SINGLE : "no quicker here", all ? SINGLE : "no quicker here"));
+    if (all) PetscCall(TestAuto(&wide, "might cost iterations", "might cost iterations"));
   }
   code = only_long && (all || !some) ? 0 : HJTestDone();
   PetscCall(PetscFinalize());

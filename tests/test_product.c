@@ -172,8 +172,6 @@ typedef enum { WITHOUT, OTHER, UPDATE } Addend;
 /* y = b + alpha A x by the coefficients, against AIJ; staged: x, or y, lies on the host */
 static PetscErrorCode Compare(Setup *s, PetscBool transpose, Addend addend, PetscScalar alpha, PetscInt staged, PetscReal *worst)
 {
-  PetscErrorCode (*apply)(HJProducts *, const HJCoefficients *, PetscScalar, Vec, Vec, Vec) = transpose ? HJProductsApplyTranspose
-                                                                                                        : HJProductsApply;
   Vec       x, b, y, xr, br, want;
   PetscReal diff;
 
@@ -188,15 +186,10 @@ static PetscErrorCode Compare(Setup *s, PetscBool transpose, Addend addend, Pets
   else PetscCall(MatMult(s->aij, xr, want));
   PetscCall(VecScale(want, alpha));
   if (addend != WITHOUT) PetscCall(VecAXPY(want, 1.0, br));
-  PetscCall(apply(s->products, &s->a, alpha, x, addend == WITHOUT ? NULL : addend == OTHER ? b : y, y));
+  PetscCall(HJProductsApply(s->products, &s->a, transpose, alpha, x, addend == WITHOUT ? NULL : addend == OTHER ? b : y, y));
   PetscCall(Difference(y, want, &diff));
   *worst = diff <= *worst ? *worst : diff;
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&xr));
-  PetscCall(VecDestroy(&br));
-  PetscCall(VecDestroy(&want));
+  PetscCall(HJTestDestroy(&x, &b, &y, &xr, &br, &want));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,13 +203,11 @@ static PetscErrorCode Repeats(Setup *s, PetscBool *same)
   PetscCall(CreateVector(s, 1, PETSC_FALSE, &x));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecDuplicate(x, &z));
-  PetscCall(HJProductsApplyTranspose(s->products, &s->a, 1.5, x, NULL, y));
-  PetscCall(HJProductsApplyTranspose(s->products, &s->a, 1.5, x, NULL, z));
+  PetscCall(HJProductsApply(s->products, &s->a, PETSC_TRUE, 1.5, x, NULL, y));
+  PetscCall(HJProductsApply(s->products, &s->a, PETSC_TRUE, 1.5, x, NULL, z));
   PetscCall(Difference(y, z, &diff));
   *same = (PetscBool)(diff == 0);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(HJTestDestroy(&x, &y, &z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,11 +303,8 @@ int main(int argc, char **argv)
   const HJBackendOps *ops         = &HJBackendHost;
   char                backend[16] = "host";
   PetscBool           small       = PETSC_FALSE;
-  int                 code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL)); /* alone: under a slow checker */
 #if defined(HJACOBI_HAVE_CUDA)
@@ -324,7 +312,5 @@ int main(int argc, char **argv)
 #endif
   PetscCall(TestSmall(ops));
   if (!small) PetscCall(TestLarge(ops));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -11,11 +11,7 @@ static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, Pe
   PetscScalar dot, all, norm[2];
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &d));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecDuplicate(x, &r));
-  PetscCall(VecDuplicate(x, &one));
+  PetscCall(ProblemVectors(da, &x, &d, &y, &r, &one));
   PetscCall(ProblemVector(da, 5, x));
   PetscCall(VecShift(x, 0.5)); /* smooth parts are what takes many subiterations */
   PetscCall(MatGetDiagonal(A, d));
@@ -34,11 +30,7 @@ static PetscErrorCode CycleReduction(PC pc, Mat A, DM da, PetscBool singular, Pe
     PetscCall(VecDot(r, e, &norm[i]));
   }
   *reduction = PetscSqrtReal(norm[0] / norm[1]);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&one));
+  PetscCall(HJTestDestroy(&x, &d, &y, &r, &one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,9 +57,7 @@ static PetscErrorCode CheckReduction(const char *name, Mat A, DM da, PetscBool s
   PetscCall(HJTestOK((PetscBool)(HJScheduleReduction(k, emin, emax) <= 0.01 && (k == 1 || HJScheduleReduction(k - 1, emin, emax) > 0.01) &&
                                  (!symmetric || reduction <= 0.01)),
                      "%s: a cycle of the least k, %d, reduces the error to %g", name, (int)k, (double)reduction));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,9 +155,7 @@ static PetscErrorCode TestReductionOption(void)
   k[1] = PCHJacobiSetReduction(pc, 1);
   PetscCall(PetscPopErrorHandler());
   PetscCall(HJTestOK((PetscBool)(k[0] == PETSC_ERR_ARG_INCOMP && k[1] == PETSC_ERR_ARG_OUTOFRANGE), "refused: another schedule, 1"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,14 +192,10 @@ static PetscErrorCode TestCoarseSweeps(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(BoundBegin(&argc, &argv));
   PetscCall(TestReduction());
   PetscCall(TestReductionIndefinite());
   PetscCall(TestReductionOption());
   PetscCall(TestCoarseSweeps());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

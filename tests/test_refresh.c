@@ -67,10 +67,7 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right, PetscReal *di
   PetscFunctionBegin;
   *right = PETSC_TRUE;
   *diff  = 0;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   for (int guess = 0; guess < 2; guess++) {
     PetscCall(ProblemVector(da, 2, x));
@@ -84,10 +81,7 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right, PetscReal *di
     *right = (PetscBool)(*right && agree);
     *diff  = PetscMax(*diff, difference);
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &y, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,10 +102,7 @@ static PetscErrorCode TestRows(const Problem *p, PetscInt k)
   PetscCall(ProblemStrips(p->dim, PETSC_FALSE));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(Fill(da, 1, p->box, A));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
@@ -129,9 +120,7 @@ static PetscErrorCode TestRows(const Problem *p, PetscInt k)
     PetscCall(HJTestOK(right, "%dD %s, %d points in x, k = %d: refreshed to %d distinct rows (%g)", (int)p->dim, p->box ? "box" : "star",
                        (int)p->n[0], (int)k, (int)rows[i], (double)diff));
   }
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,10 +159,7 @@ static PetscErrorCode SetUpStrips(const Problem *p, PetscInt k, PetscErrorCode (
   PetscCall(ProblemStrips(2, PETSC_TRUE));
   PetscCall(ProblemCreate(p, da, A));
   PetscCall(ProblemStrips(2, PETSC_FALSE));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, *A, *A));
-  PetscCall(PCSetDM(*pc, *da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(*da, *A, PCHJACOBI, pc));
   PetscCall(PCHJacobiSetK(*pc, k));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
@@ -220,9 +206,7 @@ static PetscErrorCode TestLimits(void)
   for (HJFrames f = op->frames; f; f = f->next) kept = (PetscBool)(kept || f->regions.ghosts);
   PetscCall(
     HJTestOK((PetscBool)(!kept && (size == 1 || PetscMemTypeDevice(other.mtype) || ghosts)), "... and regions are cut for the new ones"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,9 +238,7 @@ static PetscErrorCode TestInPlace(const Problem *p)
   PetscCall(
     HJTestOK((PetscBool)(right && op->limits.in_place == limits.in_place && (PetscMemTypeHost(other.mtype) || limits.in_place >= 6)),
              "strips, sweeps of up to %d in place (%g)", (int)limits.in_place, (double)diff));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,10 +344,7 @@ static PetscErrorCode TestOwnArrays(const Problem *p, PetscBool scaled)
     PetscCall(HJTestOK(right, "%" PetscInt_FMT "D%s, %s: cycles are those of the matrix (%g)", p->dim, scaled ? ", scaled" : "", changes[c],
                        (double)diff));
   }
-  PetscCall(VecDestroy(&left));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&left, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,17 +359,12 @@ int main(int argc, char **argv)
                               {2, {47, 41, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},   {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {2, {700, 310, 1}, DIRICHLET, CONSTANT, PETSC_TRUE},  {3, {17, 14, 19}, DIRICHLET, CONSTANT, PETSC_FALSE},
                               {3, {131, 70, 34}, DIRICHLET, CONSTANT, PETSC_FALSE}, {3, {131, 70, 34}, DIRICHLET, CONSTANT, PETSC_TRUE}};
-  int           code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) PetscCall(TestRows(&problems[i], i % 2 ? 4 : 7));
   PetscCall(TestLimits());
   PetscCall(TestInPlace(&strips));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(own); i++)
     for (int scaled = 0; scaled < 2; scaled++) PetscCall(TestOwnArrays(&own[i], (PetscBool)scaled));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -398,11 +398,8 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
   PetscCall(MatCreateHJStencil(fine, &A));
   PetscCall(CaseFill(&c[1], fine, 0, A));
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
-  PetscCall(DMCreateGlobalVector(fine, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(DMCreateGlobalVector(coarse, &y));
-  PetscCall(VecDuplicate(y, &want));
+  PetscCall(ProblemVectors(fine, &b, &x, &r));
+  PetscCall(ProblemVectors(coarse, &y, &want));
   PetscCall(ProblemVector(fine, 1, b));
   PetscCall(ProblemVector(fine, 2, x));
   PetscCall(MatResidual(A, b, x, r));
@@ -425,15 +422,7 @@ static PetscErrorCode TestMatrices(const HJBackendOps *ops, const RestrictCase *
              "matrices, %s, %s: off by %.1e where residuals are %g, norm by %.1e", name, op->apart ? "apart" : "in one pass", (double)diff,
              (double)scale, (double)(norm[1] - norm[0])));
   PetscCall(HJRestrictDestroy(&op));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&want));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&P));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&b, &x, &r, &y, &want, &A, &P, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,7 +473,6 @@ int main(int argc, char **argv)
   PetscInt            cases = 120, only = -1;
   PetscBool           large = PETSC_TRUE, gpu;
   PetscMPIInt         size;
-  int                 code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -501,7 +489,5 @@ int main(int argc, char **argv)
   if (size == 1 && large) PetscCall(TestLarge(ops, only));
   PetscCall(TestAllMatrices(ops));
   PetscCall(TestPlanes(ops));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -144,8 +144,7 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(p, da, 0, A));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &old));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(CreateKSP(prefix, s, da, A, A, &ksp));
   PetscCall(ReadsInPlace(ksp, &own));
@@ -174,13 +173,7 @@ static PetscErrorCode TestUsedAgain(const Problem *p, const char *prefix, PetscB
   PetscCall(Solve(other, b, x, &its[1], &unused));
   PetscCall(HJTestOK((PetscBool)(its[0] == its[1] && setups == 1),
                      "... set up again: %" PetscInt_FMT " iterations, a new one %" PetscInt_FMT, its[0], its[1]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(KSPDestroy(&other));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&old));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &other, &A, &old, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,8 +195,7 @@ static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, Pets
   if (stencil) PetscCall(DMSetMatType(da, MATHJSTENCIL));
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(ProblemFill(p, da, 0, A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -223,11 +215,7 @@ static PetscErrorCode TestBoundaryRows(const Problem *p, PetscBool stencil, Pets
                      "%" PetscInt_FMT "D %s, boundary rows with their columns, times %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT
                      " before, residual %g",
                      p->dim, stencil ? "hjstencil" : "AIJ", (double)factor, its[1], its[0], (double)residual));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,7 +224,6 @@ int main(int argc, char **argv)
   const Problem   problems[] = {{2, {33, 25, 1}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {17, 17, 17}, DIRICHLET, VARYING, PETSC_FALSE}};
   const Problem   rows[]     = {{2, {33, 25, 1}, IDENTITY, VARYING, PETSC_FALSE}, {3, {17, 13, 15}, IDENTITY, CONSTANT, PETSC_FALSE}};
   const PetscReal factors[]  = {HJTestDigits(1e-4), 0.1, 10.0, HJTestDigits(1e6)};
-  int             code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -256,7 +243,5 @@ int main(int argc, char **argv)
       for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(factors); f++) PetscCall(TestBoundaryRows(&rows[i], (PetscBool)stencil, factors[f]));
     }
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -38,14 +38,9 @@ static PetscErrorCode Solve(DM da, Mat A, KSPType type, KSPNormType norm, PCType
   KSPConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, type));
+  PetscCall(ProblemKSP(da, A, type, pctype, &ksp, &pc));
   PetscCall(KSPSetNormType(ksp, norm));
   PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-8), 0.0, PETSC_DEFAULT, 1000));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(VecSet(x, 0.0));
   PetscCall(KSPSolve(ksp, b, x));
@@ -91,11 +86,7 @@ static PetscErrorCode TestWhole(const Problem *p, MatType type, PCType pctype, K
                        ksptype, pctype, exponents[e], its[0], its[1], (double)(norm[1] / norm[0])));
     PetscCall(MatDestroy(&B));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,11 +111,7 @@ static PetscErrorCode TestRightHandSide(const Problem *p, MatType type)
                        "%s, %s, right-hand side times 2^%d: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, difference %g", Name(p),
                        type, e, its[0], its[1], (double)(norm[1] / norm[0])));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,11 +144,7 @@ static PetscErrorCode TestRows(const Problem *p, MatType type, PetscReal decades
   PetscCall(HJTestOK((PetscBool)(its[0] > 0 && its[1] > 0 && its[1] <= its[0] + 2 && norm[0] <= HJTestDigits(1e-6) * norm[1]),
                      "%s, %s, rows times 1e-%g to 1e%g: %" PetscInt_FMT " and %" PetscInt_FMT " iterations, error %g", Name(p), type,
                      (double)decades, (double)decades, its[0], its[1], (double)(norm[0] / norm[1])));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&exact));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &exact, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,11 +157,8 @@ int main(int argc, char **argv)
     {3, {13, 12, 11}, DIRICHLET, VARYING, PETSC_FALSE}, {3, {13, 12, 11}, DIRICHLET, CONVECTION, PETSC_TRUE},
   };
   static const MatType types[] = {MATAIJ, MATHJSTENCIL};
-  int                  code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(ProblemBackend());
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (int t = 0; t < 2; t++) {
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
       const Problem *p         = &problems[i];
@@ -193,7 +173,5 @@ int main(int argc, char **argv)
       PetscCall(TestRows(p, types[t], HJ_BY_PRECISION(150.0, 15.0)));
     }
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -157,6 +157,10 @@ static PetscErrorCode TestSafeK(void)
                          names[kind], (double)skews[s], (int)k, (double)growth[0], (double)growth[1]));
     }
   }
+  PetscCall(HJTestOK((PetscBool)(HJScheduleSafeK(1e30, emax) == 0 && HJScheduleSafeKJacobi(1e30, emax, 0.5) == 0 &&
+                                 HJScheduleSafeK(HJ_BY_PRECISION(1e300, 1e37), emax) == 0 &&
+                                 HJScheduleSafeKJacobi(HJ_BY_PRECISION(1e300, 1e37), emax, 0.5) == 0),
+                     "no k is safe where rows differ by any scale"));
   PetscCall(HJTestOK((PetscBool)(HJScheduleSafeK(0, emax) == HJ_MAX_K && HJScheduleSafeK(100, emax) == 0),
                      "any k is safe for a symmetric matrix, none for one that is hardly symmetric"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,13 +319,7 @@ static PetscErrorCode ChebyshevError(PetscRandom rnd, PCHJacobiSchedule kind, Pe
   PetscCall(VecAXPY(x, -1, y));
   PetscCall(VecNorm(x, NORM_INFINITY, error));
   *error /= big;
-  PetscCall(VecDestroy(&lambda));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&r));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
+  PetscCall(HJTestDestroy(&lambda, &b, &x, &y, &r, &ksp, &A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,9 +410,7 @@ static PetscErrorCode Estimate(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscBoo
   PetscFunctionBegin;
   PetscCall(Laplacian(comm, nx, ny, &da, &A, &dinv));
   PetscCall(HJEstimateEmax(A, dinv, with_dm ? da : NULL, "est_", emax));
-  PetscCall(VecDestroy(&dinv));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&dinv, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +442,6 @@ static PetscErrorCode TestEstimate(void)
 int main(int argc, char **argv)
 {
   PetscRandom rnd;
-  int         code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rnd));
@@ -461,7 +456,5 @@ int main(int argc, char **argv)
   PetscCall(TestRefusals());
   PetscCall(TestEstimate());
   PetscCall(PetscRandomDestroy(&rnd));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -15,10 +15,7 @@
 static PetscErrorCode NewPC(DM da, Mat A, PC *pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  if (da) PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(PCSetFromOptions(*pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -50,18 +47,14 @@ static PetscErrorCode Right(PC pc, DM da, Mat A, PetscBool *right)
   PetscReal        diff;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PCApply(pc, b, x));
   PetscCall(PCHJacobiGetWeights(pc, &k, &w));
   PetscCall(VecSet(y, 0.0));
   PetscCall(NaiveCycles(A, 1, k, w, b, y));
   PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * PetscMax(16, k * k), right, &diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,9 +256,7 @@ static PetscErrorCode TestForgets(DM da, Mat A)
   PetscCall(PCSetUp(pc[0]));
   second = Inside(pc[0])->use_omega;
   PetscCall(HJTestOK((PetscBool)(first == second), "... and the dimension: omega %g, %g of a new PC", (double)second, (double)first));
-  PetscCall(PCDestroy(&pc[0]));
-  PetscCall(PCDestroy(&pc[1]));
-  PetscCall(MatDestroy(&D));
+  PetscCall(HJTestDestroy(&pc[0], &pc[1], &D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,10 +315,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   if (reads) PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   if (sets) PetscCall(DMSetMatType(da, MATAIJ));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJMG));
+  PetscCall(ProblemPC(da, A, PCHJMG, &pc));
   CollectInfo(PCSetUp(pc));
   told = (PetscBool)(strstr(printed, "-late_dm_mat_type asks: the program calls DMSetMatType() with aij") != NULL);
   PetscCall(HJTestOK((PetscBool)(rank || told == (PetscBool)(reads && sets)),
@@ -336,10 +324,7 @@ static PetscErrorCode TestTypeSet(PetscBool reads, PetscBool sets)
   PetscCall(PetscOptionsUsed(NULL, "late_dm_mat_type", &told));
   PetscCall(HJTestOK((PetscBool)(told == reads), "... and -options_left %s", reads ? "does not" : "does"));
   PetscCall(PetscOptionsClearValue(NULL, "-late_dm_mat_type"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&other));
+  PetscCall(HJTestDestroy(&pc, &A, &da, &other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,7 +396,6 @@ int main(int argc, char **argv)
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM      da;
   Mat     A;
-  int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -431,7 +415,5 @@ int main(int argc, char **argv)
   PetscCall(TestFreedMemory());
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

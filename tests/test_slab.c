@@ -410,9 +410,7 @@ static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool fe
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(problem, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVectors(da, &b, &x, &work));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(CreatePC(da, A, "-pc_hjacobi_backend host -pc_hjacobi_device_memory 0", &pc));
   for (int zero = 0; zero < 2; zero++) {
@@ -437,11 +435,7 @@ static PetscErrorCode TestGPU(const Problem *problem, PetscInt its, PetscBool fe
     PetscCall(PCDestroy(&pc));
   }
   for (int zero = 0; zero < 2; zero++) PetscCall(VecDestroy(&y[zero]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&work));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &work, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -482,10 +476,7 @@ static PetscErrorCode TestSolve(const Problem *problem, const char *norm)
   PetscCall(VecsAgree(x[0], x[1], 64 * PETSC_MACHINE_EPSILON * its[1] * 4, &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && slabs && its[0] == its[1] && its[0] > 3 && its[0] < 500),
                      "GPU, solve until %s is small: %d cycles, host %d (%g)", norm, (int)its[0], (int)its[1], (double)diff));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,7 +519,6 @@ int main(int argc, char **argv)
   const PetscInt ks[]        = {1, 4, 7, 16, 3};
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
-  int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -537,9 +527,7 @@ int main(int argc, char **argv)
 #if defined(HJACOBI_HAVE_CUDA)
   if (!strcmp(backend, "cuda")) {
     PetscCall(TestGPUs(few));
-    code = HJTestDone();
-    PetscCall(PetscFinalize());
-    return code;
+    return HJTestEnd();
   }
 #endif
   PetscCall(TestModel());
@@ -566,7 +554,5 @@ int main(int argc, char **argv)
       PetscCall(TestLimits(&problems[j], k, type, name));
     }
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -124,8 +124,7 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PCHJacobiSlab
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVectors(da, &b, &work));
   PetscCall(ProblemVector(da, 1, b));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDuplicate(b, &x[i]));
@@ -141,11 +140,7 @@ static PetscErrorCode TestGPU(const Problem *p, const char *limit, PCHJacobiSlab
   PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s, %s: %dD %s %s %s, %d cycles%s (%g)", limit, PCHJacobiSlabTypes[type],
                      (int)p->dim, p->box ? "box" : "star", BoundaryNames()[p->boundary], CoefficientNames()[p->coefficient], (int)its,
                      zero ? " from zero" : "", (double)diff));
-  PetscCall(VecDestroy(&b));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&work));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x[0], &x[1], &work, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,8 +174,7 @@ static PetscErrorCode TestPageable(void)
   PetscCall(Lengthen(&problem));
   PetscCall(ProblemStrips(problem.dim, PETSC_TRUE)); /* else copies are what is pinned */
   PetscCall(ProblemCreate(&problem, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &c));
-  PetscCall(VecDuplicate(c, &work));
+  PetscCall(ProblemVectors(da, &c, &work));
   PetscCall(ProblemVector(da, 1, c));
   PetscCall(VecGetLocalSize(c, &n));
   mapped = (PetscScalar *)mmap(NULL, n * sizeof(PetscScalar), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -209,11 +203,7 @@ static PetscErrorCode TestPageable(void)
                      (double)diff));
   PetscCall(VecDestroy(&b));
   (void)munmap(mapped, n * sizeof(PetscScalar));
-  PetscCall(VecDestroy(&c));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&work));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&c, &x[0], &x[1], &work, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,8 +249,7 @@ static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *l
   PetscCall(MatHJStencilSetRow(A, 7, at, row));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVectors(da, &b, &work));
   PetscCall(VecSetRandom(b, NULL));
   for (int i = 0; i < 2; i++) {
     PetscCall(VecDuplicate(b, &x[i]));
@@ -277,11 +266,7 @@ static PetscErrorCode TestBig(PetscInt n, DMBoundaryType boundary, const char *l
   PetscCall(VecsAgree(x[1], x[0], 64 * PETSC_MACHINE_EPSILON * its * 4, &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && slabs), "GPU, %s of %d^3 points a rank, %speriodic: as in core (%g)", limit, (int)n,
                      boundary == DM_BOUNDARY_PERIODIC ? "" : "not ", (double)diff));
-  PetscCall(VecDestroy(&b));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&work));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x[0], &x[1], &work, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,9 +294,7 @@ static PetscErrorCode TestTooSmall(void)
   PetscCall(ViewHolds(pc, "slabs: swept by cuda", &slabs));
   PetscCall(HJTestOK((PetscBool)(failed && least > 1048576 && slabs && strstr(message, "raise -pc_hjacobi_device_memory")), "GPU, 1M: %s",
                      message));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,7 +341,6 @@ int main(int argc, char **argv)
   char           backend[16] = "host";
   PetscBool      few         = PETSC_FALSE;
   PetscMPIInt    size;
-  int            code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -372,9 +354,7 @@ int main(int argc, char **argv)
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_NONE, "120M"));
     if (big) PetscCall(TestBig(big, DM_BOUNDARY_PERIODIC, "120M"));
     if (!big) PetscCall(TestGPUs(few));
-    code = HJTestDone();
-    PetscCall(PetscFinalize());
-    return code;
+    return HJTestEnd();
   }
 #endif
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -392,7 +372,5 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(TestNoNumber());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -30,12 +30,7 @@ static PetscErrorCode NewKSP(DM da, Mat A, const char *options, PetscInt height,
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPRICHARDSON));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemKSP(da, A, KSPRICHARDSON, PCHJACOBI, ksp, &pc));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPSetUp(*ksp));
   if (height) PetscCall(UseSlabs(pc, height));
@@ -165,8 +160,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(NewKSP(da, A, "", 4, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -205,9 +199,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(ViewHolds(pc, "halo: depth", &holds[3]));
   PetscCall(HJTestOK((PetscBool)(rank || (holds[0] && holds[1] && holds[2] == (size > 1) && !holds[3] && holds[4])),
                      "view: what was chosen, the time"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,17 +261,13 @@ static PetscErrorCode TestRefresh(const Problem *p)
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_norm_type"));
   PetscCall(VecsAgree(x[0], x[1], 0, &same, &diff));
   PetscCall(HJTestOK((PetscBool)(same && slabs), "new values in the matrix (%g)", (double)diff));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   const Problem problems[] = {{3, {33, 31, 41}, DIRICHLET, VARYING, PETSC_FALSE}, {2, {65, 129, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}};
-  int           code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
@@ -302,7 +290,5 @@ int main(int argc, char **argv)
     PetscCall(DMDestroy(&da));
     PetscCall(TestRefresh(&problems[i]));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -94,9 +94,7 @@ static PetscErrorCode Solve(DM da, Difference *f, const char *prefix, PetscError
     PetscCall(RelativeResidual(A, b, x, &norm));
     *right = (PetscBool)(reason > 0 && norm <= HJTestDigits(1e-6));
   }
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,18 +155,13 @@ int main(int argc, char **argv)
 {
   const Difference f[] = {{{0.1, 1}, WALLS, 0}, {{1, 0.02}, WALLS, 0},   {{1, 1}, WALLS, 0},       {{0.1, 1}, CELLS, 0},
                           {{30, 1}, CELLS, 0},  {{1, 0.02}, CELLS, 0.1}, {{1, 0.02}, NO_FLUX_X, 0}};
-  int              code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsInsertString(NULL, "-hjmg_pc_type hjmg -coarse_pc_type mg -coarse_pc_mg_levels 2 "
                                            "-coarse_mg_levels_pc_type hjacobi -coarse_mg_coarse_ksp_type preonly "
                                            "-coarse_mg_coarse_pc_type hjmg"));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(f); i++) PetscCall(TestSizes(f[i], PETSC_FALSE));
   for (size_t i = 0; i < 2; i++) PetscCall(TestSizes(f[i], PETSC_TRUE));
   PetscCall(TestManyWalls());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

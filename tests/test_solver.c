@@ -16,15 +16,10 @@ static PetscErrorCode CreateKSP(DM da, Mat A, KSPNormType norm, PetscReal rtol, 
   PC pc;
 
   PetscFunctionBegin;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPRICHARDSON));
+  PetscCall(ProblemKSP(da, A, KSPRICHARDSON, PCHJACOBI, ksp, &pc));
   PetscCall(KSPSetNormType(*ksp, norm));
   PetscCall(KSPSetInitialGuessNonzero(*ksp, guess));
   PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, 6));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -149,10 +144,7 @@ static PetscErrorCode TestAmat(KSPNormType norm, PetscInt max_it, PetscBool gues
                      "%s, %s, %s guess, a test every %d: %d and %d cycles, reasons %d and %d, difference %g",
                      reused ? "used again for new values" : "Amat other than Pmat", KSPNormTypes[norm], guess ? "nonzero" : "zero",
                      (int)every, (int)its[0], (int)its[1], (int)reason[0], (int)reason[1], (double)diff));
-  for (PetscInt i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,8 +177,7 @@ static PetscErrorCode TestChecks(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&p, &da, &A));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   for (PetscInt i = 0; i < 2; i++) {
     PetscCall(CreateKSP(da, A, KSP_NORM_UNPRECONDITIONED, 1e-5, 10000, PETSC_FALSE, &ksp));
@@ -208,11 +199,7 @@ static PetscErrorCode TestChecks(void)
   PetscCall(VecNorm(x, NORM_INFINITY, &first)); /* the first cycle's update from a zero guess is B b */
   PetscCall(HJTestOK((PetscBool)(reason == KSP_CONVERGED_RTOL && norm <= HJTestDigits(1e-5) * first),
                      "check_norm update_max stops at %g of %g", (double)norm, (double)first));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &x, &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,10 +226,7 @@ static PetscErrorCode TestChebyshev(DM da, Mat A, PCHJacobiSchedule schedule, Pe
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &w));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(ProblemVector(da, 2, x));
   PetscCall(VecCopy(x, y));
@@ -259,10 +243,7 @@ static PetscErrorCode TestChebyshev(DM da, Mat A, PCHJacobiSchedule schedule, Pe
   PetscCall(PCSetType(pc, PCJACOBI));
   PetscCall(KSPSolve(ksp, b, y));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(PCHJacobiSetSchedule(pc, schedule));
   PetscCall(PCHJacobiSetEigenvalues(pc, 2.0, 0.3));
@@ -271,10 +252,7 @@ static PetscErrorCode TestChebyshev(DM da, Mat A, PCHJacobiSchedule schedule, Pe
   PetscCall(PCDestroy(&pc));
   PetscCall(VecsAgree(x, y, 64 * PETSC_MACHINE_EPSILON * PetscMax(16, k * k), &agree, &diff));
   PetscCall(HJTestOK(agree, "one smooth equals KSPCHEBYSHEV, %s, k = %d (%g)", PCHJacobiSchedules[schedule], (int)k, (double)diff));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &y, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,16 +276,10 @@ static PetscErrorCode TestChebyshevs(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(TestStops());
   PetscCall(TestAmats());
   PetscCall(TestChecks());
   PetscCall(TestChebyshevs());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

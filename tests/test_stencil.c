@@ -163,11 +163,7 @@ static PetscErrorCode CheckGalerkin(PetscInt dim, Kind kind)
   if (st) PetscCall(CheckStencil(name, G, coarse, &grid, st, 1));
   PetscCall(CheckDevice(name, G, coarse, &grid, 1, st, reason));
   PetscCall(HJStencilDestroy(&st));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&G));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &P, &G, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -113,9 +113,7 @@ static PetscErrorCode CheckRounding(const char *name, MatType type, PetscReal pa
   PetscCall(PetscStrcmp(type, MATAIJ, &is_aij));
   if (is_aij) PetscCall(CheckDevice(name, B, da, &grid, 1, st, reason)); /* rows of a stencil matrix are read in another way */
   PetscCall(HJStencilDestroy(&st));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&B, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,12 +177,7 @@ static PetscErrorCode CheckReasons(void)
   PetscCall(CheckReasonType("BAIJ", D, da,
                             size > 1 ? "the matrix type is mpibaij, a stencil needs an AIJ or hjstencil matrix"
                                      : "the matrix type is seqbaij, a stencil needs an AIJ or hjstencil matrix"));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
-  PetscCall(DMDestroy(&dof2));
-  PetscCall(DMDestroy(&other));
-  PetscCall(DMDestroy(&plain));
+  PetscCall(HJTestDestroy(&D, &A, &da, &dof2, &other, &plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

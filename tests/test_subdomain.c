@@ -121,9 +121,7 @@ static PetscErrorCode CheckMatrix(DM da, PetscInt dim, Mat A, Mat S, PetscBool *
   PetscCall(MatHJStencilRestoreArray(S, 0, 0, 0, &array));
   PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&d));
+  PetscCall(HJTestDestroy(&y[0], &y[1], &x, &d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,9 +162,7 @@ static PetscErrorCode CheckJacobi(DM da, Mat A, PetscBool *good)
   PetscCall(ApplyCycle(da, A, PC_HJACOBI_OPERATOR_STENCIL, 0.0, b, x));
   PetscCall(VecNorm(x, NORM_2, &norm));
   *good = (PetscBool)(*good && norm > 0 && !PetscIsInfOrNanReal(norm));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&x, &y, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,9 +185,7 @@ static PetscErrorCode CheckMG(DM da, Mat A, PetscInt *its, PetscReal *residual)
   PetscCall(ProblemSolve(ksp, A, b, x, &n, &reason, &r));
   *its      = PetscMax(*its, n);
   *residual = PetscMax(*residual, r);
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(HJTestDestroy(&ksp, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,9 +219,7 @@ static PetscErrorCode TestParts(const Case *c)
       jacobi = (PetscBool)(jacobi && good);
       PetscCall(CheckMG(part[i], stencil ? S : A, &its, &residual));
     }
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&S));
-    PetscCall(DMDestroy(&part[i]));
+    PetscCall(HJTestDestroy(&A, &S, &part[i]));
   }
   PetscCall(PetscFree(part));
   PetscCall(DMDestroy(&da));
@@ -267,9 +259,7 @@ static PetscErrorCode TestMoved(const Case *c)
     all = (PetscBool)(all && good);
     PetscCall(CheckMG(da, A, &its[moved], &residual));
     PetscCall(CheckMG(da, S, &its[moved], &residual));
-    PetscCall(MatDestroy(&A));
-    PetscCall(MatDestroy(&S));
-    PetscCall(DMDestroy(&da));
+    PetscCall(HJTestDestroy(&A, &S, &da));
   }
   PetscCall(HJTestOK((PetscBool)(all && residual <= HJTestDigits(1e-9) && PetscAbsInt(its[0] - its[1]) <= 1),
                      "%dD, numbers moved by an offset: products, arrays, cycles, and hjmg in %d (not moved: %d) iterations", (int)c->dim,
@@ -295,16 +285,11 @@ static PetscErrorCode TestMessage(void)
   if (!first) PetscCall(MatSetValue(A, 0, 3, 1.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(ViewHolds(pc, "row 0 (grid point 100,200,0) has a nonzero more than one grid point away", &is));
   PetscCall(HJTestOK(is, "a reason names a point by the numbers that the user has for it"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,11 +335,7 @@ static PetscErrorCode SolveASM(const Case *c, MatType type, PCType sub, PetscInt
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &again));
   *same = (PetscBool)(sorted && again == *its);
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -383,11 +364,7 @@ static PetscErrorCode TestFailure(PCType sub)
   PetscCall(VecDuplicate(b, &x));
   PetscCall(ProblemSolve(ksp, A, b, x, &end, &reason, NULL));
   PetscCall(HJTestOK((PetscBool)(reason < 0), "PCASM of a matrix with NaN, subdomains by %s: reason %d", sub, (int)reason));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &b, &ksp, &A, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -442,16 +419,12 @@ static PetscErrorCode SolveNASM(const Case *c, MatType type, PCType sub, PetscRe
   PetscCall(SNESNASMSetType(snes, PC_ASM_RESTRICT));
   PetscCall(SNESSetTolerances(snes, 0, 0, 0, 6, PETSC_DEFAULT));
   PetscCall(SNESSetFromOptions(snes));
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &r));
+  PetscCall(ProblemVectors(da, &x, &r));
   PetscCall(VecSet(x, 0.0));
   PetscCall(SNESSolve(snes, NULL, x));
   PetscCall(SNESComputeFunction(snes, x, r));
   PetscCall(VecNorm(r, NORM_2, norm));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&r));
-  PetscCall(SNESDestroy(&snes));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x, &r, &snes, &da));
   PetscCall(PetscOptionsClearValue(NULL, "-sub_pc_type"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -517,18 +490,13 @@ int main(int argc, char **argv)
     {2, {22, 19, 1}, 3, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE}, {2, {24, 21, 1}, 2, 1, DM_BOUNDARY_PERIODIC, PETSC_TRUE},
     {3, {11, 13, 9}, 1, 1, DM_BOUNDARY_GHOSTED, PETSC_FALSE},
   };
-  int code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) PetscCall(TestParts(&parts[i]));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(moved); i++) PetscCall(TestMoved(&moved[i]));
   PetscCall(TestMessage());
   PetscCall(TestFailure(PCHJACOBI));
   PetscCall(TestFailure(PCHJMG));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) PetscCall(TestSolvers(&solvers[i]));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

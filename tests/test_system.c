@@ -8,10 +8,7 @@ static PetscErrorCode NewPC(Mat A, DM da, PetscInt k, PC *pc)
   PetscBool gpu;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCSetDM(*pc, da));
-  PetscCall(PCSetType(*pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, pc));
   PetscCall(ProblemOnGPU(&gpu));
   PetscCall(PCHJacobiSetBackend(*pc, gpu ? PC_HJACOBI_BACKEND_CUDA : PC_HJACOBI_BACKEND_HOST));
   PetscCall(PCHJacobiSetOperator(*pc, PC_HJACOBI_OPERATOR_STENCIL));
@@ -26,9 +23,7 @@ static PetscErrorCode Naive(Mat A, PetscInt its, PetscInt k, const PetscReal *w,
   Vec r, d;
 
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pb));
-  PetscCall(PCSetOperators(pb, A, A));
-  PetscCall(PCSetType(pb, PCPBJACOBI));
+  PetscCall(ProblemPC(NULL, A, PCPBJACOBI, &pb));
   PetscCall(VecDuplicate(x, &r));
   PetscCall(VecDuplicate(x, &d));
   for (PetscInt j = 0; j < its * k; j++) {
@@ -37,9 +32,7 @@ static PetscErrorCode Naive(Mat A, PetscInt its, PetscInt k, const PetscReal *w,
     PetscCall(PCApply(pb, r, d));
     PetscCall(VecAXPY(x, w[j % k], d));
   }
-  PetscCall(VecDestroy(&r));
-  PetscCall(VecDestroy(&d));
-  PetscCall(PCDestroy(&pb));
+  PetscCall(HJTestDestroy(&r, &d, &pb));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -64,10 +57,7 @@ static PetscErrorCode TestCycles(const System *s, const char *mattype)
   PetscCall(NewPC(A, da, k, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetWeights(pc, &nk, &w));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
-  PetscCall(VecDuplicate(b, &z));
+  PetscCall(ProblemVectors(da, &b, &x, &y, &z));
   PetscCall(SystemVector(da, s->dof, -1, 1, b));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecSet(y, 0.0));
@@ -87,13 +77,7 @@ static PetscErrorCode TestCycles(const System *s, const char *mattype)
     HJTestOK((PetscBool)(agree[0] && agree[1] && PetscAbsScalar(dot[0] - dot[1]) <= HJTestDigits(1e-11) * (1 + PetscAbsScalar(dot[0]))),
              "%s, %s, k = %" PetscInt_FMT ": cycles are those of a loop (%g, %g), and so is the transpose", name, mattype, k,
              (double)diff[0], (double)diff[1]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &z, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,18 +104,13 @@ static PetscErrorCode TwoCycles(const System *s, PetscInt component, PetscInt ov
     PetscCall(PCHJacobiSetTile(pc, 5, 4, 3));
     PetscCall(PCHJacobiSetBackend(pc, PC_HJACOBI_BACKEND_HOST)); /* GPUs have no tiles of several unknowns a point */
   }
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &work));
+  PetscCall(ProblemVectors(da, &b, &work));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(b, &x[i]));
   PetscCall(SystemVector(da, s->dof, component, 1, b));
   PetscCall(SystemVector(da, s->dof, component, 2, x[1]));
   PetscCall(PCApply(pc, b, x[0]));
   PetscCall(PCApplyRichardson(pc, b, x[1], work, 0, 0, 0, 2, PETSC_FALSE, &its, &reason));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&work));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &work, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,13 +165,9 @@ static PetscErrorCode TestPointBlock(void)
     PC  pc;
 
     PetscCall(VecDuplicate(b, &x[i]));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetOperators(ksp, A, A));
-    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(ProblemKSP(NULL, A, KSPRICHARDSON, i ? PCHJACOBI : PCPBJACOBI, &ksp, &pc));
     PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     PetscCall(KSPSetTolerances(ksp, HJTestDigits(1e-9), PETSC_DEFAULT, PETSC_DEFAULT, 200));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, i ? PCHJACOBI : PCPBJACOBI));
     PetscCall(PCHJacobiSetK(pc, 1));
     PetscCall(PCHJacobiSetSchedule(pc, PC_HJACOBI_SCHEDULE_JACOBI));
     PetscCall(PCHJacobiSetOmega(pc, 1.0));
@@ -203,10 +178,7 @@ static PetscErrorCode TestPointBlock(void)
   PetscCall(VecsAgree(x[0], x[1], HJTestDigits(1e-12), &agree, &diff));
   PetscCall(HJTestOK((PetscBool)(agree && its[0] == its[1]), "k = 1 is PCPBJACOBI: %" PetscInt_FMT " and %" PetscInt_FMT " iterations (%g)",
                      its[0], its[1], (double)diff));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &b, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,11 +197,8 @@ static PetscErrorCode TestBound(const System *s)
   PetscCall(NewPC(A, da, 3, &pc));
   PetscCall(PCSetUp(pc));
   PetscCall(PCHJacobiGetEigenvalues(pc, &emax, &emin));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pb));
-  PetscCall(PCSetOperators(pb, A, A));
-  PetscCall(PCSetType(pb, PCPBJACOBI));
-  PetscCall(DMCreateGlobalVector(da, &v));
-  PetscCall(VecDuplicate(v, &r));
+  PetscCall(ProblemPC(NULL, A, PCPBJACOBI, &pb));
+  PetscCall(ProblemVectors(da, &v, &r));
   PetscCall(SystemVector(da, s->dof, -1, 3, v));
   PetscCall(VecNormalize(v, NULL));
   for (PetscInt i = 0; i < 200; i++) {
@@ -240,12 +209,7 @@ static PetscErrorCode TestBound(const System *s)
   PetscCall(SystemName(s, name, sizeof(name)));
   PetscCall(
     HJTestOK((PetscBool)(emax >= norm * 0.999 && emax <= 3 * norm), "%s: the bound %g is one for %g", name, (double)emax, (double)norm));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&r));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(PCDestroy(&pb));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&v, &r, &pc, &pb, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -317,8 +281,7 @@ static PetscErrorCode TestSingular(SystemKind kind)
   PetscCall(MatSetValues(A, 2, (PetscInt[]){row, row + 1}, 2, (PetscInt[]){row, row + 1}, (PetscScalar[]){1, 2, 2, 4}, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(VecSet(b, 1.0));
   for (int i = 0; i < 2; i++) {
     KSP                ksp;
@@ -347,10 +310,7 @@ static PetscErrorCode TestSingular(SystemKind kind)
     }
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,9 +330,7 @@ static PetscErrorCode TestRefresh(void)
   PetscFunctionBegin;
   PetscCall(SystemCreate(&s, MATAIJ, &da, &A));
   PetscCall(NewPC(A, da, 4, &pc));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &y));
+  PetscCall(ProblemVectors(da, &b, &x, &y));
   PetscCall(SystemVector(da, 2, -1, 1, b));
   for (int i = 0; i < 4; i++) {
     s.kind = (SystemKind)(i % 3);
@@ -387,12 +345,7 @@ static PetscErrorCode TestRefresh(void)
     all = (PetscBool)(all && agree);
   }
   PetscCall(HJTestOK(all, "new values are seen"));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &x, &y, &pc, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

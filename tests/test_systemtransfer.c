@@ -50,10 +50,7 @@ static PetscErrorCode CompareProducts(DM coarse, DM fine, PetscInt dof, Mat P, M
     }
     PetscCall(VecDestroy(&sum));
   }
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&c));
-  PetscCall(VecDestroy(&f));
+  PetscCall(HJTestDestroy(&x, &y, &c, &f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,9 +69,7 @@ static PetscErrorCode CompareGalerkin(Mat A, Mat P, Mat aij, Mat *C, PetscReal *
   PetscCall(MatAXPY(E, -1.0, D, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(E, NORM_INFINITY, apart));
   *apart /= most;
-  PetscCall(MatDestroy(&rows));
-  PetscCall(MatDestroy(&D));
-  PetscCall(MatDestroy(&E));
+  PetscCall(HJTestDestroy(&rows, &D, &E));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,15 +189,9 @@ static PetscErrorCode TestRandom(PetscInt which)
     PetscCall(HJTestOK((PetscBool)(kept <= 8 * PETSC_MACHINE_EPSILON && products <= 64 * PETSC_MACHINE_EPSILON &&
                                    galerkin[0] <= 256 * PETSC_MACHINE_EPSILON),
                        "%s, points left out: rows %g, products %g, P^T A P %g", name, (double)kept, (double)products, (double)galerkin[0]));
-    PetscCall(VecDestroy(&mask));
-    PetscCall(MatDestroy(&left));
-    PetscCall(MatDestroy(&aij));
-    PetscCall(MatDestroy(&P));
-    PetscCall(MatDestroy(&C));
+    PetscCall(HJTestDestroy(&mask, &left, &aij, &P, &C));
   }
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,10 +238,7 @@ static PetscErrorCode RunPCMG(MatType type, PetscInt *its, Vec *x, PetscBool *ty
   PetscCall(PetscObjectTypeCompare((PetscObject)P, MATHJTRANSFER, &is[0]));
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, MATHJSTENCIL, &is[1]));
   *types = (PetscBool)(is[0] && is[1]);
-  PetscCall(VecDestroy(&b));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&b, &ksp, &A, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,13 +262,9 @@ static PetscErrorCode TestPCMG(void)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt which = 0; which < 45; which++) PetscCall(TestRandom(which));
   PetscCall(TestPCMG());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -22,16 +22,11 @@ static PetscErrorCode TestThin(const Problem *p, PCType type)
     PetscCall(MatShift(A, 0.1));
     PetscCall(MatCreateVecs(A, &x[t], &b));
     PetscCall(ProblemVector(da, 1, b));
-    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-    PetscCall(PCSetOperators(pc, A, A));
-    PetscCall(PCSetDM(pc, da));
-    PetscCall(PCSetType(pc, type));
+    PetscCall(ProblemPC(da, A, type, &pc));
     PetscCall(PCHJMGSetK(pc, 1, (PetscInt[]){3})); /* a number that is found may be another one for another type of matrix */
     PetscCall(PCHJMGSetCoarseSolve(pc, PC_HJMG_COARSE_SOLVE_SWEEPS)); /* on a GPU, where AIJ is not, an inverse solves to the end */
     PetscCall(PCApply(pc, b, x[t]));
-    PetscCall(PCDestroy(&pc));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+    PetscCall(HJTestDestroy(&pc, &b, &A));
   }
   PetscCall(VecNorm(x[0], NORM_2, &norm[0]));
   PetscCall(VecAXPY(x[1], -1.0, x[0]));
@@ -53,16 +48,11 @@ int main(int argc, char **argv)
     {2, {1, 40, 1}, PERIODIC_FIRST, VARYING, PETSC_TRUE},   {2, {40, 1, 1}, PERIODIC_LAST, JUMP, PETSC_TRUE},
     {3, {1, 40, 42}, PERIODIC, VARYING, PETSC_TRUE},        {3, {20, 1, 18}, PERIODIC, VARYING, PETSC_FALSE},
   };
-  int code;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(ProblemBackend());
-  PetscCall(PCHJacobiInitializePackage());
+  PetscCall(ProblemInitialize(&argc, &argv));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(problems); i++) {
     PetscCall(TestThin(&problems[i], PCHJMG));
     PetscCall(TestThin(&problems[i], PCHJACOBI));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -112,9 +112,7 @@ static PetscErrorCode ProductsAgree(DM coarse, DM fine, Mat P, Mat Q, PetscBool 
     PetscReal diff;
 
     PetscCall(DMCreateGlobalVector(from, &x));
-    PetscCall(DMCreateGlobalVector(to, &b));
-    PetscCall(VecDuplicate(b, &y[0]));
-    PetscCall(VecDuplicate(b, &y[1]));
+    PetscCall(ProblemVectors(to, &b, &y[0], &y[1]));
     PetscCall(ProblemVector(from, 1, x));
     PetscCall(ProblemVector(to, 2, b));
     PetscCall(RunProduct(i, P, x, b, y[0]));
@@ -125,10 +123,7 @@ static PetscErrorCode ProductsAgree(DM coarse, DM fine, Mat P, Mat Q, PetscBool 
       *all = PETSC_FALSE;
       PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "# %s is off by %g\n", products[i].name, (double)diff));
     }
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(VecDestroy(&y[0]));
-    PetscCall(VecDestroy(&y[1]));
+    PetscCall(HJTestDestroy(&x, &b, &y[0], &y[1]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,13 +197,7 @@ static PetscErrorCode TestGrids(const Grids *g, PetscBool coarsen)
   PetscCall(HJTestOK((PetscBool)((ours || thin) && entries && same[0] && same[1] && scaled), "%s, by %s: %s%s%s%s%s", name,
                      coarsen ? "DMCoarsen" : "DMRefine", ours ? "stored as nothing" : "AIJ", entries ? "" : ", wrong entries",
                      same[0] ? "" : ", wrong products", same[1] ? "" : ", a wrong copy", scaled ? "" : ", a wrong scale"));
-  PetscCall(MatDestroy(&P));
-  PetscCall(MatDestroy(&Q));
-  PetscCall(MatDestroy(&copy));
-  PetscCall(VecDestroy(&scale[0]));
-  PetscCall(VecDestroy(&scale[1]));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&P, &Q, &copy, &scale[0], &scale[1], &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,12 +247,7 @@ static PetscErrorCode TestOnePoint(void)
   PetscCall(MatMultTranspose(P, y, x));
   PetscCall(VecSum(x, &sum));
   PetscCall(HJTestOK((PetscBool)(largest == 0.0 && PetscRealPart(sum) == n), "one periodic coarse point: constants stay, sums too"));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&P));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&x, &y, &A, &P, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -288,9 +272,7 @@ static PetscErrorCode TestOthers(void)
     PetscCall(PetscObjectTypeCompare((PetscObject)P, MATHJTRANSFER, &ours));
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)P, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     PetscCall(HJTestOK((PetscBool)(!ours && aij), "%s: it stays AIJ", what[i]));
-    PetscCall(MatDestroy(&P));
-    PetscCall(DMDestroy(&coarse));
-    PetscCall(DMDestroy(&fine));
+    PetscCall(HJTestDestroy(&P, &coarse, &fine));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,16 +322,11 @@ static PetscErrorCode TestProducts(void)
   ExpectError(MatScale(P[0], 2.0), "MatScale", "no entries that could be changed", "MatConvert()");
   ExpectError(MatZeroEntries(P[0]), "MatZeroEntries", "no entries that could be changed", "MatConvert()");
   for (int m = 0; m < 2; m++) {
-    PetscCall(MatDestroy(&P[m]));
-    PetscCall(MatDestroy(&C[m]));
-    PetscCall(MatDestroy(&B[m]));
-    PetscCall(MatDestroy(&S[m]));
+    PetscCall(HJTestDestroy(&P[m], &C[m], &B[m], &S[m]));
   }
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&columns));
-  PetscCall(MatDestroy(&A));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -476,9 +453,7 @@ static PetscErrorCode TestRepeatedOne(const char *name, RepeatedWhat what, Mat A
   for (int i = 0; i < 2; i++) PetscCall(VecSetRandom(x[i], random));
   PetscCall(ProblemTurns(Repeat, &r, x, y, &same));
   PetscCall(HJTestOK(same, "%s: %s of two vectors in turn, 200 times", name, repeated_names[what]));
-  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
-  PetscCall(VecDestroy(&r.b));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&x[0], &x[1], &r.b, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -500,10 +475,7 @@ static PetscErrorCode TestRepeatedOn(const Grids *g, PetscBool strips, PetscBool
   else PetscCall(MatHJStencilSetRow(A, 3, one, row));
   PetscCall(DMCreateInterpolation(coarse, fine, &P, NULL));
   for (int what = 0; what < NREPEATED; what++) PetscCall(TestRepeatedOne(name, (RepeatedWhat)what, A, P, random));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&P));
-  PetscCall(DMDestroy(&coarse));
-  PetscCall(DMDestroy(&fine));
+  PetscCall(HJTestDestroy(&A, &P, &coarse, &fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,11 +501,9 @@ int main(int argc, char **argv)
   PetscRandom random;
   PetscInt    n = 36;
   Grids       g;
-  int         code;
+  PetscMPIInt size;
 
-  PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
-  PetscCall(PCHJacobiInitializePackage());
-  PetscCall(ProblemBackend());
+  PetscCall(ProblemInitialize(&argc, &argv));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cases", &n, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetSeed(random, 16));
@@ -544,12 +514,10 @@ int main(int argc, char **argv)
   }
   PetscCall(TestRepeated(random));
   PetscCall(PetscRandomDestroy(&random));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &code));
-  if (code == 1) PetscCall(TestOnePoint());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscCall(TestOnePoint());
   PetscCall(TestOthers());
   PetscCall(TestProducts());
   PetscCall(TestSolves());
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -76,9 +76,7 @@ static PetscErrorCode Solve(const char *pctype, PetscInt most, DM da, Mat A, Mat
 
   PetscFunctionBegin;
   *solved = PETSC_FALSE;
-  PetscCall(DMCreateGlobalVector(da, &x));
-  PetscCall(VecDuplicate(x, &b));
-  PetscCall(VecDuplicate(x, &y));
+  PetscCall(ProblemVectors(da, &x, &b, &y));
   PetscCall(ProblemVector(da, 1, x));
   PetscCall(MatMult(A, x, b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -97,9 +95,7 @@ static PetscErrorCode Solve(const char *pctype, PetscInt most, DM da, Mat A, Mat
     *solved = (PetscBool)(error[0] <= HJTestDigits(1e-8) * error[1] && its < most);
     PetscCall(KSPDestroy(&ksp));
   } /* else it is left as the error has left it */
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&y));
+  PetscCall(HJTestDestroy(&x, &b, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,8 +130,6 @@ static PetscErrorCode TestType(size_t t, PetscInt dof, DM da, Mat A)
 
 int main(int argc, char **argv)
 {
-  int code;
-
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt dof = 1; dof <= 3; dof += 2) {
@@ -151,7 +145,5 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
     PetscCall(DMDestroy(&da));
   }
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

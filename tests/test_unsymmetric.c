@@ -211,7 +211,9 @@ int main(int argc, char **argv)
   PetscCall(TestFlow(&(Flow){FLOW_CHECKERS, 1, {1001, 1, 1}, -0.3, PETSC_FALSE, 0.0}, MATAIJ, 12));
   PetscCall(TestFlow(&(Flow){FLOW_CHECKERS, 2, {49, 48, 1}, 0.45, PETSC_FALSE, 0.0}, MATHJSTENCIL, 32));
   PetscCall(TestFlow(&(Flow){FLOW_OPEN, 2, {64, 65, 1}, 1e-4, PETSC_FALSE, 1.0}, MATHJSTENCIL, 16));
-  PetscCall(TestFlow(&(Flow){FLOW_CELLS, 2, {97, 96, 1}, 1e-6, PETSC_FALSE, 0.0}, MATHJSTENCIL, 45));
+  PetscCall(TestFlow(&(Flow){FLOW_CELLS, 2, {97, 96, 1}, 1e-6, PETSC_FALSE, 0.0}, MATHJSTENCIL, 28));
+  PetscCall(TestFlow(&(Flow){FLOW_LENS, 2, {97, 96, 1}, 1e-6, PETSC_FALSE, 0.0}, MATHJSTENCIL, 14));
+  PetscCall(TestFlow(&(Flow){FLOW_EDDIES, 2, {96, 97, 1}, 1e-6, PETSC_FALSE, 0.0}, MATAIJ, 20));
   PetscCall(TestRichardson(&(Flow){FLOW_OPEN, 2, {65, 64, 1}, 1e-4, PETSC_FALSE, 0.0}));
   PetscCall(TestRefresh());
   code = HJTestDone();

@@ -71,14 +71,9 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   PC_HJacobi *hj;
 
   PetscFunctionBegin;
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &w));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
   hj = (PC_HJacobi *)pc->data;
@@ -113,10 +108,7 @@ static PetscErrorCode TestVerify(DM da, Mat A)
   PetscCall(TestBoth(pc, b, x, w, NULL, "no longer asked for: a wrong value passes"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_hjacobi_verify"));
   spoiled = 0.0;
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&pc, &b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,8 +124,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(PetscOptionsSetValue(NULL, "-pc_hjacobi_monitor", NULL));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -170,9 +161,7 @@ static PetscErrorCode TestMonitor(DM da, Mat A)
   PetscCall(
     HJTestOK((PetscBool)(rank || (strstr(printed, "this KSP is cg; use -ksp_monitor") && !strstr(strchr(printed, '\n') + 1, "hjacobi"))),
              "under CG the monitor says once that it says nothing"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,16 +176,10 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, type));
+  PetscCall(ProblemKSP(da, A, type, PCHJACOBI, &ksp, &pc));
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 2));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
   PetscCall(PCHJacobiSetK(pc, k));
   PetscCall(KSPSetFromOptions(ksp));
   CollectInfo(KSPSolve(ksp, b, x));
@@ -207,9 +190,7 @@ static PetscErrorCode TestInside(DM da, Mat A, KSPType type, PetscInt k, PetscBo
   PetscCall(ViewHolds(pc, said || k == 1 ? "schedule:" : words, &holds[1]));
   PetscCall(HJTestOK((PetscBool)(holds[0] && holds[1] && info == said), "%s around k = %d: the view and -info %s", type, (int)k,
                      said ? "name the cure" : "say nothing of it"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
+  PetscCall(HJTestDestroy(&ksp, &b, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,8 +216,7 @@ static PetscErrorCode TestMultigrid(void)
 
   PetscFunctionBegin;
   PetscCall(ProblemDM(&p, &da));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
+  PetscCall(ProblemVectors(da, &b, &x));
   PetscCall(ProblemVector(da, 1, b));
   PetscCall(
     PetscOptionsInsertString(NULL,
@@ -250,10 +230,7 @@ static PetscErrorCode TestMultigrid(void)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(ViewHolds(pc, "inside KSPCHEBYSHEV, a polynomial of this polynomial", &holds));
   PetscCall(HJTestOK(holds, "-mg_levels_pc_type hjacobi alone: the view names the cure"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(DMDestroy(&da));
+  PetscCall(HJTestDestroy(&ksp, &b, &x, &da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,10 +264,7 @@ static PetscErrorCode TestLog(DM da, Mat A)
   PetscCall(VecDuplicate(b, &w));
   PetscCall(VecSet(b, 1.0));
   PetscCall(VecSet(x, 1.0));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOperators(pc, A, A));
-  PetscCall(PCSetDM(pc, da));
-  PetscCall(PCSetType(pc, PCHJACOBI));
+  PetscCall(ProblemPC(da, A, PCHJACOBI, &pc));
   PetscCall(PCHJacobiSetK(pc, 5));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCSetUp(pc));
@@ -312,10 +286,7 @@ static PetscErrorCode TestLog(DM da, Mat A)
   } else copied = (PetscBool)(guess.CpuToGpuSize == before.CpuToGpuSize && guess.GpuToCpuSize == before.GpuToCpuSize);
 #endif
   PetscCall(HJTestOK(copied, "log: bytes that are copied to the GPU and back"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&pc, &b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -348,9 +319,7 @@ static PetscErrorCode TestMany(DM da, Mat A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMCreateGlobalVector(da, &b));
-  PetscCall(VecDuplicate(b, &x));
-  PetscCall(VecDuplicate(b, &w));
+  PetscCall(ProblemVectors(da, &b, &x, &w));
   PetscCall(VecSet(b, 1.0));
   for (int shell = size > 1; shell < 2; shell++) { /* a sweep that only counts is quick where passes are long: on one rank */
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -384,9 +353,7 @@ static PetscErrorCode TestMany(DM da, Mat A)
     }
     PetscCall(PCDestroy(&pc));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&w));
+  PetscCall(HJTestDestroy(&b, &x, &w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +362,6 @@ int main(int argc, char **argv)
   Problem p = {2, {30, 26, 1}, DIRICHLET, VARYING, PETSC_FALSE};
   DM      da;
   Mat     A;
-  int     code;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PetscLogDefaultBegin());
@@ -412,7 +378,5 @@ int main(int argc, char **argv)
   PetscCall(TestMany(da, A));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&da));
-  code = HJTestDone();
-  PetscCall(PetscFinalize());
-  return code;
+  return HJTestEnd();
 }

@@ -735,9 +735,6 @@ static PetscErrorCode HJHostRead(PetscReal *to, const PetscReal *from, PetscCoun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#endif
-
-#if !defined(HJ_FLOAT)
 /* A line is where its box says */
 static PetscBool HJHostPlaces(void *ctx, const HJRestriction *r)
 {

@@ -167,7 +167,7 @@ static PetscErrorCode MatBindToCPU_HJStencil(Mat A, PetscBool flag)
   if (flag && ((Mat_HJStencil *)A->data)->da) {
     PetscCall(HJMatCheckCheckedOut(A));
     PetscCall(HJMatGetHost(A));
-    PetscCall(HJMatTouchedHost(A));
+    PetscCall(HJMatTouched(A, &HJArraysHost));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

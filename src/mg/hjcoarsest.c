@@ -175,7 +175,7 @@ static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool pivots, Pets
 }
 
 /* mg->inverse, where its memory is there. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on
-   the host, and the solution then has no constants in it */
+   the host, and the solution then has no constants in it. One point has nothing else: what rounding has left of its diagonal says nothing */
 static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made)
 {
   HJMGLevel            *level = &mg->level[mg->nlevels - 1];
@@ -192,7 +192,7 @@ static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots,
   if (!*made || !mg->constants || shift == 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* of a matrix without a diagonal there is no P / s */
   PetscCall(PetscMalloc1((size_t)n * n, &a));
   PetscCall(ops->copy(NULL, a, mg->inverse, (PetscCount)n * n));
-  for (size_t i = 0; i < (size_t)n * n; i++) a[i] -= 1.0 / (shift * n);
+  for (size_t i = 0; i < (size_t)n * n; i++) a[i] = n > 1 ? a[i] - 1.0 / (shift * n) : 0.0;
   PetscCall(ops->copy(NULL, mg->inverse, a, (PetscCount)n * n));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -282,8 +282,7 @@ static PetscErrorCode HJMGMultiplyInverse(const HJMGLevel *level, const PetscSca
   PetscCall(ops->multigrid->multiply_dense(n, inverse, ba.used, xa.used));
   PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
-  if (PetscMemTypeHost(ops->mtype)) PetscCall(PetscLogFlops(2.0 * n * n));
-  else PetscCall(PetscLogGpuFlops(2.0 * n * n));
+  PetscCall(HJLogFlops(ops, 2.0 * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -375,47 +375,34 @@ PetscErrorCode HJMGGatherSetUp(PC pc)
 }
 
 /* A vector of the level to that of the ranks below, NULL where this is none of them, and back */
-static PetscErrorCode HJMGGatherDown(HJMGGather g, Vec v, Vec below)
+static PetscErrorCode HJMGGatherMove(HJMGGather g, PetscBool down, Vec v, Vec w)
 {
-  HJVecArray from, to = {.used = NULL};
+  HJVecArray from, to;
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, v, &g->stage[0], &from));
-  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, below, &g->stage[1], &to));
-  PetscCall(HJMoveRun(g->down, from.used, to.used));
-  if (below) PetscCall(HJVecClose(&to));
-  PetscCall(HJVecClose(&from));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJMGGatherUp(HJMGGather g, Vec below, Vec v)
-{
-  HJVecArray from = {.used = NULL}, to;
-
-  PetscFunctionBegin;
-  if (below) PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, below, &g->stage[1], &from));
-  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, v, &g->stage[0], &to));
-  PetscCall(HJMoveRun(g->up, from.used, to.used));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_READ, v, &g->stage[!down], &from));
+  PetscCall(HJVecOpen(g->ops, NULL, HJ_WRITE, w, &g->stage[down], &to));
+  PetscCall(HJMoveRun(down ? g->down : g->up, from.used, to.used));
   PetscCall(HJVecClose(&to));
-  if (below) PetscCall(HJVecClose(&from));
+  PetscCall(HJVecClose(&from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMGGatherApply(HJMGGather g, HJMGKind kind, Vec b, Vec x)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGGatherDown(g, b, g->b));
+  PetscCall(HJMGGatherMove(g, PETSC_TRUE, b, g->b));
   if (g->member && kind == HJ_MG_TRANSPOSED) PetscCall((*g->pc->ops->applytranspose)(g->pc, g->b, g->x));
   else if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->run)(g->pc, kind, PETSC_FALSE, g->b, g->x));
-  PetscCall(HJMGGatherUp(g, g->x, x));
+  PetscCall(HJMGGatherMove(g, PETSC_FALSE, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its, PetscBool zero, PetscInt *it)
 {
   PetscFunctionBegin;
-  PetscCall(HJMGGatherDown(g, b, g->b));
-  if (!zero) PetscCall(HJMGGatherDown(g, x, g->x));
+  PetscCall(HJMGGatherMove(g, PETSC_TRUE, b, g->b));
+  if (!zero) PetscCall(HJMGGatherMove(g, PETSC_TRUE, x, g->x));
   if (g->member) PetscCall((*((PC_HJMG *)g->pc->data)->solve)(g->pc, ksp, &(const HJIterates){NULL}, g->b, g->x, its, zero, NULL, it));
   else {
     for (*it = 0;; ++*it) {
@@ -423,7 +410,7 @@ PetscErrorCode HJMGGatherSolve(HJMGGather g, KSP ksp, Vec b, Vec x, PetscInt its
       if (ksp->reason || *it == its) break;
     }
   }
-  PetscCall(HJMGGatherUp(g, g->x, x));
+  PetscCall(HJMGGatherMove(g, PETSC_FALSE, g->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

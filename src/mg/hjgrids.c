@@ -68,7 +68,7 @@ static PetscErrorCode HJMGMeasure(PC_HJMG *mg, HJMGLevel *level, HJCoarsening *c
   const HJCoefficients *a;
 
   PetscFunctionBegin;
-  level->skew = level->skew_rows = -1;
+  level->skew = level->skew_rows = level->tried = -1;
   if (level->op->measured.is) PetscCall(HJCoarsenTake(PetscObjectComm((PetscObject)level->da), grid, &level->op->measured.of, c));
   else {
     PetscCall(HJCoefficientsIn(level->A, ops->mtype, &a));
@@ -297,7 +297,7 @@ static PetscErrorCode HJMGMakeTransfer(PC_HJMG *mg, HJMGLevel *level, DM coarse,
   PetscFunctionBegin;
   if (!level->P) {
     PetscCall(HJMatCreateTransfer(coarse, level->da, transfer, &level->P));
-    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P, PETSC_TRUE));
+    if (mg->stars) PetscCall(HJMatTransferSetStars(level->P));
   }
   PetscCall(PetscObjectQueryFunction((PetscObject)level->P, HJ_SET_INTERPOLATION, &set));
   level->follows_rows = PETSC_FALSE;
@@ -550,7 +550,7 @@ static PetscErrorCode HJMGRefreshLevel(PC pc, HJMGLevel *level, PetscBool *same)
 PetscErrorCode HJMGRefreshGrids(PC pc)
 {
   PC_HJMG  *mg   = (PC_HJMG *)pc->data;
-  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE, known = PETSC_TRUE;
+  PetscBool kept = PETSC_FALSE, is_void, same = PETSC_FALSE, stars = PETSC_FALSE, known = PETSC_TRUE, scales;
   char      why[512];
 
   PetscFunctionBegin;
@@ -568,7 +568,8 @@ PetscErrorCode HJMGRefreshGrids(PC pc)
     PetscCall(HJMGWantsStars(mg, &stars));
     same = (PetscBool)(same && stars == mg->stars && !mg->stopped && !HJMGIsWeak(&mg->level[0]));
     PetscCall(HJMGFindSkew(mg, mg->level));
-    if (HJMGMayScale(mg)) same = PETSC_FALSE;                         /* rows may want to be scaled */
+    PetscCall(HJMGFlowWantsScale(mg, mg->level, &scales));
+    if (scales || HJMGMayScale(mg)) same = PETSC_FALSE;               /* rows may want to be scaled */
     if (mg->level[0].op->stencil->zero_diagonals) same = PETSC_FALSE; /* rows may be zeros */
   }
   for (HJMGLevel *fine = mg->level; fine < mg->level + mg->nlevels - 1 && same; fine++) {
@@ -624,7 +625,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->zero_rows = 0;
   PetscCall(VecDestroy(&mg->scaled));
   PetscCall(HJMGGatherDestroy(&mg->gather));
-  PetscCall(HJFenceDestroy(&mg->fence));
+  PetscCall(HJHaloDestroy(&mg->fence));
   PetscCall(MatNullSpaceDestroy(&mg->constants));
   PetscCall(VecDestroy(&mg->shares));
   PetscFunctionReturn(PETSC_SUCCESS);

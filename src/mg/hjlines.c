@@ -176,8 +176,7 @@ static PetscErrorCode HJMGLinesAlong(HJMGLines l, PetscInt i, Mat A, PetscBool z
     PetscCall(l->ops->multigrid->lines_solve(&l->along[i], l->w[i].w[j], first, rv.used, l->work, xv.used));
     PetscCall(HJVecClose(&xv));
     PetscCall(HJVecClose(&rv));
-    if (PetscMemTypeHost(l->ops->mtype)) PetscCall(PetscLogFlops(flops));
-    else PetscCall(PetscLogGpuFlops(flops));
+    PetscCall(HJLogFlops(l->ops, flops));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

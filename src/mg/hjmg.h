@@ -6,9 +6,9 @@
    Options, views: hjmg.c, hjmgsetters.c, hjmgview.c, hjlevellog.c. Set-up: hjmgsetup.c (what is made anew), hjgrids.c, hjdm.c, hjlevel.c,
    hjsweeps.c, hjlines.c, hjtranspose.c, hjgather.c (fewer ranks). Cycles: hjsteps.c (lists), hjmggraph.c (recorded), hjmgcycle.c (apply),
    hjmgnorm.c, hjprecision.c (single precision). The last grid: hjcoarsest.c, hjfactor.c (factored), hjsingular.c (singular), hjvoid.c
-   (points that are rounding). Matrices that want care: hjskew.c, hjflow.c, hjapart.c, hjexact.c (convection), hjscale.c, hjscaletree.c
-   (scales of rows), hjweak.c (weak diagonals), hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows), hjstars.c (coarse
-   stars), hjslant.c (directions between x and y).
+   (points that are rounding). Matrices that want care: hjskew.c, hjflow.c, hjflowscale.c, hjapart.c, hjexact.c (convection), hjscale.c,
+   hjscaletree.c (scales of rows), hjweak.c (weak diagonals), hjzerorows.c, hjorder.c (order of rows), hjinside.c (boundary rows),
+   hjstars.c (coarse stars), hjslant.c (directions between x and y).
    Several unknowns a point: hjmgsystem.c, hjcomponents.c (that are not coupled).
 */
 #pragma once
@@ -108,6 +108,8 @@ typedef struct {
   PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
   PetscReal    skew_rows;    /* the same before a better bound of it is looked for */
   PetscBool    flows;        /* convection: see hjflow.c */
+  PetscReal    tried;        /* of a coarse level: with this share of the usual weight subiterations were seen to grow nothing; 0: with none;
+                                < 0: none was tried */
   PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
   PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;        /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */
@@ -255,8 +257,9 @@ typedef struct _n_HJMG {
   PetscReal     rounding;       /* on fewer ranks HJMGRoundingSum() of the grids above, else 0 */
   /* What becomes of the finest matrix */
   PetscBool  converted;     /* A of the finest level is a copy of the matrix */
-  Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, and b / s; NULL: rows are not scaled */
-  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was */
+  Vec        scale, scaled; /* 1 / s for each row, see hjscale.c, hjflowscale.c, and b / s; NULL: rows are not scaled */
+  PetscReal  unscaled;      /* since the grids were made a scale was looked for, and does not pay for a skew part so large; 0: none was,
+                                or it pays */
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
   HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
@@ -313,7 +316,7 @@ PETSC_INTERN PetscErrorCode HJMGCheckBound(PC_HJMG *, const HJMGLevel *, PetscRe
 /* Makes the vectors of all levels that have none */
 PETSC_INTERN PetscErrorCode HJMGMakeVectors(PC_HJMG *);
 /* hjflow.c. Whether polynomials grow on a level whose skew part is known, and equal weights do not: level->flows */
-PETSC_INTERN void HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
+PETSC_INTERN PetscErrorCode HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
 /* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
 PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
@@ -362,8 +365,12 @@ PETSC_INTERN PetscErrorCode HJMGMakePseudoinverse(PC, PetscInt n, PetscBool *goo
 PETSC_INTERN PetscErrorCode HJMGLeaveZeroRows(PC);
 /* hjscale.c. Whether scaled rows may pay: the finest level is far from symmetric, and it is not known yet that they do not */
 PETSC_INTERN PetscBool HJMGMayScale(const PC_HJMG *);
-/* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric: mg->scale */
+/* Collective. Scales the rows of the finest level, in a copy of its matrix, where that makes it much more symmetric, or where a flow's rows
+   are very different: mg->scale */
 PETSC_INTERN PetscErrorCode HJMGScaleRows(PC);
+/* hjflowscale.c. Collective. Whether the rows of a finest level, which is known to flow or not, are to be scaled, and by what */
+PETSC_INTERN PetscErrorCode HJMGFlowWantsScale(const PC_HJMG *, const HJMGLevel *, PetscBool *wants);
+PETSC_INTERN PetscErrorCode HJMGMakeFlowScale(const HJMGLevel *, Vec *scale);
 /* hjscaletree.c. Logarithms of s at this rank's points, of mean 0 where these hang together, that pairs of entries of the same sign in A
    and A^T say one after another: log|a_ij / a_ji| is log(s_i) - log(s_j) */
 PETSC_INTERN PetscErrorCode HJMGScaleAlongTree(const HJGrid *, const HJCoefficients *a, Vec logs);
@@ -487,9 +494,9 @@ PETSC_INTERN PetscErrorCode HJMGLinesSetUp(const PC_HJMG *, HJMGLevel *);
 /* Their subiterations on x, of b, with A or its transpose, from 0 where zero is true; after a correction directions come in the other
    order. r is overwritten */
 PETSC_INTERN PetscErrorCode HJMGLinesRun(HJMGLines, Mat A, PetscBool after, PetscBool zero, Vec b, Vec x, Vec r);
-/* Bytes of their factors on this rank; NULL: 0 */
 /* Whether a level has them */
-PETSC_INTERN PetscBool      HJMGHasLines(const PC_HJMG *);
+PETSC_INTERN PetscBool HJMGHasLines(const PC_HJMG *);
+/* Bytes of their factors on this rank; NULL: 0 */
 PETSC_INTERN PetscReal      HJMGLinesBytes(HJMGLines);
 PETSC_INTERN PetscErrorCode HJMGLinesView(const HJMGLevel *, PetscViewer);
 PETSC_INTERN PetscErrorCode HJMGLinesDestroy(HJMGLines *);

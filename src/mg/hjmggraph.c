@@ -68,7 +68,7 @@ PetscErrorCode HJMGSetUpGraphs(PC pc)
   else if (HJMGHasLines(mg)) mg->not_recorded = "a level is smoothed by lines";
   else if (!recorded) mg->not_recorded = "values travel between ranks or periodic ends, and not by ipc";
   else if (mg->gather) PetscCall(HJMGGatherNotRecorded(mg->gather, comm, &mg->not_recorded));
-  if (mg->not_recorded) PetscCall(HJFenceDestroy(&mg->fence));
+  if (mg->not_recorded) PetscCall(HJHaloDestroy(&mg->fence));
   else if (!mg->fence) PetscCall(HJFenceCreate(comm, (HJExchange){op->halo_ops, op->exchange_timeout}, &mg->fence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

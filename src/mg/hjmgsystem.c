@@ -363,7 +363,7 @@ static PetscErrorCode HJMGSystemMakeCycle(PC pc, HJMGSystem s)
   PetscCall(PCSetOperators(s->pc, s->level[0].A, s->level[0].A));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
   PetscCall(MatGetSize(s->level[s->nlevels - 1].A, &n, NULL));
-  s->swept = (PetscBool)(mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS || n > HJ_MG_SYSTEM_FACTOR);
+  s->swept = (PetscBool)((mg->coarse == PC_HJMG_COARSE_SOLVE_SWEEPS && !s->alone) || n > HJ_MG_SYSTEM_FACTOR);
   for (PetscInt l = 0; l < s->nlevels; l++) {
     HJMGSystemLevel *level  = &s->level[l];
     const PetscInt   at     = s->nlevels - 1 - l;
@@ -557,7 +557,6 @@ static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
 /* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place */
 static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
 {
-  const PC_HJMG *mg = (const PC_HJMG *)pc->data;
   PetscInt       n;
   PetscBool      set, spd;
 
@@ -568,7 +567,7 @@ static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
   PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
   if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(pc->pmat, &n, NULL));
-  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR && mg->coarse != PC_HJMG_COARSE_SOLVE_SWEEPS);
+  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR); /* whatever was asked for: such a cycle hides from a Krylov method what it should solve */
   PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
                       *unsafe ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -236,7 +236,9 @@ PetscErrorCode PCView_HJMG(PC pc, PetscViewer viewer)
   PetscCall(HJMGSingleView(mg, viewer));
   PetscCall(HJMGViewSteps(mg, viewer));
   PetscCall(HJMGInsideView(mg, viewer));
-  if (mg->scale) PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled to be as symmetric as they can be\n"));
+  if (mg->scale)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rows are scaled %s\n",
+                                     mg->unscaled > 0.0 ? "by the roots of their diagonals" : "to be as symmetric as they can be"));
   if (mg->mask)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " rows are zeros: their unknowns are left alone\n", mg->zero_rows));
   if (HJGridHasNeighbors(&mg->level[0].op->grid))

@@ -10,11 +10,14 @@
 #include "hjmg.h"
 
 /* Diagonals of a level that differ by more: rounding of the large couplings is then as much as the small ones. Jumps of 1e6 take at most 2
-   iterations more of CG than in double */
-#define HJ_MG_SINGLE_CONTRAST 1e7
+   iterations more of CG than in double, which auto does not spend */
+#define HJ_MG_SINGLE_CONTRAST      1e7
+#define HJ_MG_SINGLE_AUTO_CONTRAST 1e4
 
 /* Points of the finest grid from which on a GPU gains by single: CG takes 0.91 of the time at 129^3, 0.84 at 193^3 (H100) */
 #define HJ_MG_SINGLE_POINTS 4000000.0
+/* Those of a rank from which on a CPU does: 65^2 and 17^3 take 0.82 to 0.94 of the time, 33^2 and 9^3 0.97 to 1.13 (EPYC, AVX-512) */
+#define HJ_MG_SINGLE_HOST_POINTS 4000.0
 /* What rounding a correction may add to the residual that a cycle leaves, as a share of the one before it: cycles leave 0.02. At 0.01
    (1025^2, smooth) CG may take 5 iterations for 4; at 0.07 (2049^2, one row) a solver takes 6 cycles for 5 */
 #define HJ_MG_SINGLE_ROUNDING 3e-3
@@ -43,7 +46,7 @@ PetscErrorCode HJMGSingleSuits(const PC_HJMG *mg, KSP ksp, PetscBool *suits)
   const PetscObject o = (PetscObject)ksp;
 
   PetscFunctionBegin;
-  if (mg->precision == PC_HJMG_PRECISION_AUTO)
+  if (mg->precision == PC_HJMG_PRECISION_AUTO && mg->nlevels && PetscMemTypeDevice(mg->level[0].op->ops->mtype))
     PetscCall(PetscObjectTypeCompareAny(o, suits, KSPCG, KSPHJCG, "")); /* see HJMGSingleGains() */
   else PetscCall(PetscObjectTypeCompareAny(o, suits, KSPRICHARDSON, KSPHJRICHARDSON, KSPCG, KSPHJCG, KSPFCG, KSPFGMRES, KSPGCR, ""));
   *suits = (PetscBool)(*suits && ksp->normtype != KSP_NORM_NONE); /* else it may be a part of another's preconditioner */
@@ -66,16 +69,24 @@ static PetscBool HJMGSingleScales(PetscReal largest)
 }
 
 /*
-   Whether single precision is quicker, under CG. With arrays of 7 points at 257^3 that takes 0.80 of the time on an H100, 0.90 on an H200.
-   A solver by cycles alone takes 0.82 and 1.03, with one row 1.02, at 4097^2 1.25: beside the residual in double, for which x and b are
-   read and x is written, as many bytes are moved as in its cycle in double, which makes that residual on its way
+   Whether single precision is quicker. On a CPU a solver takes 0.60 to 0.75 of the time, CG 0.67 to 0.89 (65^3 to 129^3, 257^2 to 1025^2).
+   On a GPU CG gains, with arrays of 7 points: at 257^3 that takes 0.80 of the time on an H100, 0.90 on an H200. A solver by cycles alone
+   takes 0.82 and 1.03, with one row 1.02, at 4097^2 1.25: beside the residual in double, for which x and b are read and x is written, as
+   many bytes are moved as in its cycle in double, which makes that residual on its way. Collective
 */
-static PetscBool HJMGSingleGains(const PC_HJMG *mg)
+static PetscErrorCode HJMGSingleGains(PC pc, PetscBool *gains)
 {
+  const PC_HJMG   *mg    = (const PC_HJMG *)pc->data;
   const HJMGLevel *level = &mg->level[0];
+  PetscMPIInt      size;
 
-  return (PetscBool)(PetscMemTypeDevice(level->op->ops->mtype) && level->op->grid.dim == 3 &&
-                     level->op->stencil->storage != HJ_DICTIONARY && HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (PetscMemTypeHost(level->op->ops->mtype)) *gains = (PetscBool)(HJMGPoints(level) >= HJ_MG_SINGLE_HOST_POINTS * size);
+  else
+    *gains = (PetscBool)(level->op->grid.dim == 3 && level->op->stencil->storage != HJ_DICTIONARY &&
+                         HJMGPoints(level) >= HJ_MG_SINGLE_POINTS);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Why no cycle of these levels can be in a lower precision than PETSc's; NULL: they can */
@@ -83,7 +94,6 @@ static const char *HJMGSingleLacks(const PC_HJMG *mg)
 {
   if (PetscDefined(USE_REAL_SINGLE)) return "PETSc has no other";
   if (mg->precision == PC_HJMG_PRECISION_DOUBLE) return "asked for";
-  if (mg->precision == PC_HJMG_PRECISION_AUTO && !HJMGSingleGains(mg)) return "single is no quicker here";
   if (!mg->level[0].op->ops->in_single) return "the backend has no kernels for single yet";
   if (mg->on_fewer_ranks) return "the level comes from more ranks";
   if (mg->nlevels < 2) return "there is one level";
@@ -119,7 +129,7 @@ static PetscErrorCode HJMGSingleDeviceLacks(const PC_HJMG *mg, const char **why)
 
 /*
    What rounding a correction adds to the residual: epsilon |D| |x|, of the x that a rough right-hand side has, as a share of that. The
-   coarsest grid says how large x is; there the share is smaller by the squares of the distances of points. On one rank
+   coarsest grid, or what fewer ranks make of it, says how large x is; there the share is smaller by the squares of the distances of points
 */
 static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
 {
@@ -129,7 +139,8 @@ static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
   PetscFunctionBegin;
   PetscCall(HJMGFillRough(level->op->ops, level->b));
   if (mg->constants) PetscCall(MatNullSpaceRemove(mg->constants, level->b));
-  PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, NULL, level->b, level->x));
+  if (mg->gather) PetscCall(HJMGGatherApply(mg->gather, HJ_MG_APPLY, level->b, level->x));
+  else PetscCall(HJMGSolveCoarsest(mg, PETSC_FALSE, PETSC_TRUE, NULL, level->b, level->x));
   PetscCall(MatGetDiagonal(level->A, level->r));
   PetscCall(VecPointwiseMult(level->r, level->r, level->x));
   PetscCall(VecNorm(level->r, NORM_2, &norm[0]));
@@ -141,7 +152,9 @@ static PetscErrorCode HJMGSingleRounding(PC_HJMG *mg, PetscReal *share)
 /* Why the numbers of the levels are not for single precision; NULL: they are. Collective */
 static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
 {
-  const HJMGSingle single                        = ((PC_HJMG *)pc->data)->single;
+  const PC_HJMG   *mg                            = (const PC_HJMG *)pc->data;
+  const HJMGSingle single                        = mg->single;
+  const PetscBool  by_itself                     = (PetscBool)(mg->precision == PC_HJMG_PRECISION_AUTO);
   PetscReal        bad[1 + 2 * HJ_MG_MAX_LEVELS] = {0.0}, *largest = bad + 1, *least = largest + single->nlevels, contrast = 1.0;
 
   PetscFunctionBegin;
@@ -155,9 +168,9 @@ static PetscErrorCode HJMGSingleFits(PC pc, const char **why)
   PetscCallMPI(
     MPI_Allreduce(MPI_IN_PLACE, bad, (PetscMPIInt)(1 + 2 * single->nlevels), MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   for (PetscInt l = 0; l < single->nlevels; l++) contrast = PetscMax(contrast, largest[l] * least[l]);
-  *why = bad[0] != 0.0                      ? "a number of a level is too large or too small for single"
-         : contrast > HJ_MG_SINGLE_CONTRAST ? "coefficients differ by more than single bears"
-                                            : NULL;
+  *why = bad[0] != 0.0 ? "a number of a level is too large or too small for single"
+         : contrast > (by_itself ? HJ_MG_SINGLE_AUTO_CONTRAST : HJ_MG_SINGLE_CONTRAST) ? "coefficients differ by more than single bears"
+                                                                                       : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +215,8 @@ static const char hj_single_later[] = "no KSP has taken single yet";
 
 PetscErrorCode HJMGSingleSetUp(PC pc)
 {
-  PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PC_HJMG  *mg = (PC_HJMG *)pc->data;
+  PetscBool gains;
 
   PetscFunctionBegin;
   PetscCheck(!PetscDefined(USE_REAL_SINGLE) || mg->precision != PC_HJMG_PRECISION_DOUBLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
@@ -210,7 +224,10 @@ PetscErrorCode HJMGSingleSetUp(PC pc)
   PetscCall(HJMGSingleDestroy(mg));
   mg->not_single = HJMGSingleLacks(mg);
   if (!mg->not_single) PetscCall(HJMGSingleDeviceLacks(mg, &mg->not_single));
-  if (!mg->not_single && mg->precision == PC_HJMG_PRECISION_AUTO) mg->not_single = hj_single_later;
+  if (!mg->not_single && mg->precision == PC_HJMG_PRECISION_AUTO) {
+    PetscCall(HJMGSingleGains(pc, &gains));
+    mg->not_single = gains ? hj_single_later : "single is no quicker here";
+  }
   if (!mg->not_single) PetscCall(HJMGSingleMake(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -314,7 +331,7 @@ static PetscErrorCode HJMGSingleStep(PC_HJMG *mg, const HJMGStep *s)
     PetscCall(HJRoundedRestrict(at, x ? at->b : y, x, other, at[1].b));
     break;
   case HJ_MG_CORRECT:
-    PetscCall(HJTransfersRun(at->P, PETSC_FALSE, HJMGSingleVector(at + 1, s->c), s->zero ? NULL : x, x));
+    PetscCall(HJTransfersRun(at->P, PETSC_FALSE, NULL, HJMGSingleVector(at + 1, s->c), s->zero ? NULL : x, x));
     break;
   default:
     PetscCall(HJMGSingleSolveCoarsest(mg, s, at));
@@ -430,15 +447,15 @@ static PetscErrorCode HJMGSingleAdd(PC_HJMG *mg, PetscBool zero, Vec b, Vec x, c
   PetscFunctionBegin;
   PetscCall((*mg->seen.get_coefficients)(level->A, ops->mtype, &advance.a));
   PetscCall(HJVecOpen(ops, NULL, HJ_READ, b, NULL, &ba));
-  if (!zero) PetscCall(HJVecOpen(ops, NULL, HJ_READ, x, NULL, &xa));
+  PetscCall(HJVecOpen(ops, NULL, HJ_READ, zero ? NULL : x, NULL, &xa));
   PetscCall(HJVecOpen(ops, NULL, HJ_WRITE, y, NULL, &ya));
   advance.b       = ba.used;
-  advance.x       = zero ? NULL : xa.used;
+  advance.x       = xa.used;
   advance.y       = ya.used;
   advance.rounded = mg->single->level[0].b;
   PetscCall(HJMGSingleOps(mg)->advance(&advance));
   PetscCall(HJVecClose(&ya));
-  if (!zero) PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&xa));
   PetscCall(HJVecClose(&ba));
   PetscCall(PetscLogGpuFlops((2.0 * advance.a->nslots + 4.0) * advance.a->npoints));
   PetscCall(HJMGSingleSend(mg, HJ_SEEN_SQUARES));

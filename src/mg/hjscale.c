@@ -528,23 +528,34 @@ PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGScaleRows(PC pc)
+/* Cycles are those of A, the finest level's matrix with rows times scale, from here on */
+static PetscErrorCode HJMGTakeScaled(PC pc, Mat A, Vec scale, HJOperator *op)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&level->A));
+  PetscCall(HJOperatorDestroy(&level->op));
+  level->A      = A;
+  level->op     = op;
+  mg->scale     = scale;
+  mg->converted = PETSC_TRUE;
+  PetscCall(VecDuplicate(scale, &mg->scaled));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGScaleSymmetric(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
   HJMGLevel  *level = &mg->level[0];
   HJOperator *op    = NULL;
   Mat         A;
   Vec         scale;
-  PetscReal   skew[2];
+  PetscReal   skew[2] = {level->skew_rows, 0.0};
   PetscBool   pays, exact = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(HJMGFindSkewOfRows(mg, level));
-  if (!HJMGMayScale(mg)) {
-    PetscCall(HJMGFindSkew(mg, level));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  skew[0] = level->skew_rows;
   PetscCall(HJMGFindExactScale(level, &scale, &exact));
   if (!exact) PetscCall(HJMGFindScale(level, &scale, &exact));
   if (!scale) {
@@ -562,17 +573,46 @@ PetscErrorCode HJMGScaleRows(PC pc)
   PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g, with rows scaled to be as symmetric as they can be %g: %s\n", (double)skew[0],
                       (double)skew[1], pays ? "they are" : "they are not"));
   if (pays) {
-    PetscCall(MatDestroy(&level->A));
-    PetscCall(HJOperatorDestroy(&level->op));
-    level->A      = A;
-    level->op     = op;
-    mg->scale     = scale;
-    mg->converted = PETSC_TRUE;
-    PetscCall(VecDuplicate(scale, &mg->scaled));
+    PetscCall(HJMGTakeScaled(pc, A, scale, op));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJOperatorDestroy(&op));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJMGScaleFlow(PC pc)
+{
+  PC_HJMG    *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel  *level = &mg->level[0];
+  HJOperator *op    = NULL;
+  Mat         A;
+  Vec         scale;
+  PetscBool   wants;
+
+  PetscFunctionBegin;
+  PetscCall(HJMGFlowWantsScale(mg, level, &wants));
+  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGMakeFlowScale(level, &scale));
+  PetscCall(PetscInfo(pc, "The flow is much faster in some places than in others: rows are divided by the roots of their diagonals\n"));
+  PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
+  PetscCall(MatDiagonalScale(A, scale, NULL));
+  PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
+  PetscCall(HJMGTakeScaled(pc, A, scale, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGScaleRows(PC pc)
+{
+  PC_HJMG   *mg    = (PC_HJMG *)pc->data;
+  HJMGLevel *level = &mg->level[0];
+
+  PetscFunctionBegin;
+  PetscCall(HJMGFindSkewOfRows(mg, level));
+  if (HJMGMayScale(mg)) PetscCall(HJMGScaleSymmetric(pc));
+  if (mg->scale) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJMGFindSkew(mg, level));
+  PetscCall(HJMGScaleFlow(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -79,6 +79,6 @@ PetscErrorCode HJMGFindSkew(const PC_HJMG *mg, HJMGLevel *level)
   PetscCall(HJMGFindSkewOfRows(mg, level));
   if (mg->stars) level->skew = 0;
   if (level->skew < 0) PetscCall(HJMGBoundSkew(level));
-  HJMGFindFlow(mg, level);
+  PetscCall(HJMGFindFlow(mg, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

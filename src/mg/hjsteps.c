@@ -437,7 +437,7 @@ static PetscErrorCode HJMGStepCorrect(PC_HJMG *mg, const HJMGStep *s, const HJBo
   if (lies) {
     PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_TRANSFERS, &get));
     PetscCall((*get)(P, (PetscBool)PetscMemTypeDevice(s->op->ops->mtype), &transfers));
-    PetscCall(HJTransfersAdd(transfers, lies, c, x));
+    PetscCall(HJTransfersApply(transfers, PETSC_FALSE, lies, c, x, x));
   } else if (s->zero) PetscCall(MatMult(P, c, x));
   else PetscCall(MatMultAdd(P, c, x, x));
   PetscFunctionReturn(PETSC_SUCCESS);

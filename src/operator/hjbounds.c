@@ -187,57 +187,26 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many entries the rows of A have, in columns of this rank and of others; as in MatMPIAIJSetPreallocation() */
-static PetscErrorCode HJCountRows(Mat A, PetscInt own[], PetscInt other[])
-{
-  PetscInt start, end, first, last;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  PetscCall(MatGetOwnershipRangeColumn(A, &first, &last));
-  for (PetscInt r = start; r < end; r++) {
-    PetscInt        n;
-    const PetscInt *columns;
-
-    PetscCall(MatGetRow(A, r, &n, &columns, NULL));
-    for (PetscInt e = 0; e < n; e++) ++*(columns[e] >= first && columns[e] < last ? &own[r - start] : &other[r - start]);
-    PetscCall(MatRestoreRow(A, r, &n, &columns, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
    have pointers into it */
-static PetscErrorCode HJCopyRows(Mat A, Mat *M)
+static PetscErrorCode HJCreateAIJ(Mat A, Mat *M)
 {
-  PetscInt m, n, start, end, *own, *other;
+  PetscInt m, n;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  PetscCall(PetscCalloc2(m, &own, m, &other));
-  PetscCall(HJCountRows(A, own, other));
-  PetscCall(MatCreateAIJ(PetscObjectComm((PetscObject)A), m, n, PETSC_DETERMINE, PETSC_DETERMINE, 0, own, 0, other, M));
-  PetscCall(PetscFree2(own, other));
-  for (PetscInt r = start; r < end; r++) {
-    const PetscInt    *columns;
-    const PetscScalar *values;
-
-    PetscCall(MatGetRow(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(*M, 1, &r, n, columns, values, INSERT_VALUES));
-    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
-  }
-  PetscCall(MatAssemblyBegin(*M, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*M, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), M));
+  PetscCall(MatSetSizes(*M, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*M, MATAIJ));
+  PetscCall(HJPreallocateRows(A, *M));
+  PetscCall(HJCopyRows(A, *M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |D^-1 A| as an AIJ matrix of its own; NULL where A gives no rows */
-static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
+/* A as an AIJ matrix of its own; NULL where it gives no rows */
+static PetscErrorCode HJRowsCreate(Mat A, Mat *M)
 {
   PetscBool aij, upper, has_rows;
-  Mat       diagonal, off_diagonal = NULL;
-  Vec       scale;
 
   PetscFunctionBegin;
   *M = NULL;
@@ -247,12 +216,33 @@ static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
   if (!aij && !has_rows) PetscFunctionReturn(PETSC_SUCCESS);
   if (aij) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   else if (upper) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, M));
-  else PetscCall(HJCopyRows(A, M));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &aij));
-  if (aij) PetscCall(MatMPIAIJGetSeqAIJ(*M, &diagonal, &off_diagonal, NULL));
-  else diagonal = *M;
+  else PetscCall(HJCreateAIJ(A, M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of an AIJ matrix become their absolute values */
+static PetscErrorCode HJAbsoluteEntries(Mat M)
+{
+  PetscBool parallel;
+  Mat       diagonal = M, off_diagonal = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)M, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(M, &diagonal, &off_diagonal, NULL));
   PetscCall(HJAbsoluteBlock(diagonal));
   if (off_diagonal) PetscCall(HJAbsoluteBlock(off_diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |D^-1 A| as an AIJ matrix of its own; NULL where A gives no rows */
+static PetscErrorCode HJAbsoluteCreate(Mat A, Vec dinv, Mat *M)
+{
+  Vec scale;
+
+  PetscFunctionBegin;
+  PetscCall(HJRowsCreate(A, M));
+  if (!*M) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJAbsoluteEntries(*M));
   PetscCall(VecDuplicate(dinv, &scale));
   PetscCall(VecCopy(dinv, scale));
   PetscCall(VecAbs(scale));
@@ -299,6 +289,82 @@ PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *bound)
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
   PetscCall(VecDestroy(&missing));
   PetscCall(VecDestroy(&quotient));
+  PetscCall(MatDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Zero where a row has its diagonal alone. Such rows, often those of the boundary, may be others' columns: with b = 0 there A acts as the
+   symmetric rest
+*/
+static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
+{
+  PetscBool    has_rows;
+  PetscInt     start, end;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
+  if (!has_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(VecGetArray(h, &a));
+  for (PetscInt i = start; i < end; i++) {
+    PetscInt           n, others = 0;
+    const PetscInt    *cols;
+    const PetscScalar *vals;
+
+    PetscCall(MatGetRow(A, i, &n, &cols, &vals));
+    for (PetscInt j = 0; j < n; j++) others += cols[j] != i && vals[j] != 0.0;
+    PetscCall(MatRestoreRow(A, i, &n, &cols, &vals));
+    if (!others) a[i - start] = 0;
+  }
+  PetscCall(VecRestoreArray(h, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a transpose has the layout of A, and may differ from it */
+static PetscErrorCode HJMayBeSkew(Mat A, PetscBool *may)
+{
+  PetscBool known, symmetric;
+  PetscInt  m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  *may = (PetscBool)(m == n);
+  PetscCall(HJOnAllRanks(PetscObjectComm((PetscObject)A), may));
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  if (known && symmetric) *may = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJBoundSkewMatrix(Mat A, Vec dinv, PetscReal *skew)
+{
+  PetscBool may;
+  Mat       M, T;
+  Vec       coupled, sum;
+
+  PetscFunctionBegin;
+  *skew = 0;
+  PetscCall(HJMayBeSkew(A, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJRowsCreate(A, &M));
+  if (!M) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(M, &coupled, &sum));
+  PetscCall(VecSet(coupled, 1));
+  PetscCall(HJZeroIsolated(M, coupled));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF)); /* as in HJBoundBegin() */
+  PetscCall(MatTranspose(M, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(M, -1, T, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(HJAbsoluteEntries(M));
+  PetscCall(MatMult(M, coupled, sum));
+  PetscCall(VecPointwiseMult(sum, sum, dinv));
+  PetscCall(VecPointwiseMult(sum, sum, coupled));
+  PetscCall(VecNorm(sum, NORM_INFINITY, skew));
+  PetscCall(PetscFPTrapPop());
+  *skew /= 2;
+  PetscCall(VecDestroy(&coupled));
+  PetscCall(VecDestroy(&sum));
+  PetscCall(MatDestroy(&T));
   PetscCall(MatDestroy(&M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -510,35 +576,6 @@ PetscErrorCode HJEstimateEmax(Mat A, Vec dinv, DM dm, const char prefix[], Petsc
   PetscCall(PetscInfo(A, "Largest eigenvalue of D^-1 A after %" PetscInt_FMT " steps: %g\n", n, (double)*emax));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Zero where a row has its diagonal alone. Such rows, often those of the boundary, may be others' columns: with b = 0 there A acts as the
-   symmetric rest
-*/
-static PetscErrorCode HJZeroIsolated(Mat A, Vec h)
-{
-  PetscBool    has_rows;
-  PetscInt     start, end;
-  PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &has_rows));
-  if (!has_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  PetscCall(VecGetArray(h, &a));
-  for (PetscInt i = start; i < end; i++) {
-    PetscInt           n, others = 0;
-    const PetscInt    *cols;
-    const PetscScalar *vals;
-
-    PetscCall(MatGetRow(A, i, &n, &cols, &vals));
-    for (PetscInt j = 0; j < n; j++) others += cols[j] != i && vals[j] != 0.0;
-    PetscCall(MatRestoreRow(A, i, &n, &cols, &vals));
-    if (!others) a[i - start] = 0;
-  }
-  PetscCall(VecRestoreArray(h, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -80,7 +80,7 @@ PetscErrorCode HJConjugateSquares(HJProducts *op, HJConjugate *c, Vec r)
   PetscCall(op->ops->krylov->squares(n, a.used, c->there));
   PetscCall(HJVecClose(&a));
   PetscCall(HJConjugateTotal(op, 1, &c->there->rr));
-  PetscCall(HJProductsLogFlops(op, 2.0 * n));
+  PetscCall(HJLogFlops(op->ops, 2.0 * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,7 +97,7 @@ PetscErrorCode HJConjugateSums(HJProducts *op, HJConjugate *c, Vec z, Vec r)
   PetscCall(HJVecClose(&ra));
   PetscCall(HJVecClose(&za));
   PetscCall(HJConjugateTotal(op, 2, &c->there->rz));
-  PetscCall(HJProductsLogFlops(op, 4.0 * n));
+  PetscCall(HJLogFlops(op->ops, 4.0 * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,11 +106,11 @@ PetscErrorCode HJConjugateDirection(HJProducts *op, const HJCoefficients *a, HJC
   HJProduct          product = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = 1.0};
   const PetscScalar *from;
   const PetscBool    apart = (PetscBool)(before != p && !first), neighbors = (PetscBool)(c->ghost != NULL);
-  HJVecArray         za, qa                                                = {.used = NULL}, pa;
+  HJVecArray         za, qa, pa;
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, z, NULL, &za));
-  if (apart) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, before, NULL, &qa));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, apart ? before : NULL, NULL, &qa));
   PetscCall(HJVecOpen(op->ops, NULL, first || apart ? HJ_WRITE : HJ_READ_WRITE, p, NULL, &pa));
   PetscCall(HJGhostsGet(&op->ghosts, za.used, &from));
   if (neighbors) PetscCall(op->ops->krylov->ghosts(op->ghosts.shell.size, first, c->there, from, c->ghost));
@@ -119,10 +119,10 @@ PetscErrorCode HJConjugateDirection(HJProducts *op, const HJCoefficients *a, HJC
   product.y     = za.used;
   PetscCall(op->ops->krylov->direction(&product, neighbors, first, c->there, za.used, apart ? qa.used : pa.used, pa.used));
   PetscCall(HJVecClose(&pa));
-  if (apart) PetscCall(HJVecClose(&qa));
+  PetscCall(HJVecClose(&qa));
   PetscCall(HJVecClose(&za));
   PetscCall(HJConjugateTotal(op, 1, &c->there->pw));
-  PetscCall(HJProductsLogFlops(op, (2.0 * a->nslots + 4.0) * a->npoints));
+  PetscCall(HJLogFlops(op->ops, (2.0 * a->nslots + 4.0) * a->npoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +148,7 @@ PetscErrorCode HJConjugateUpdate(HJProducts *op, const HJCoefficients *a, HJConj
   PetscCall(HJVecClose(&ra));
   PetscCall(HJVecClose(&xa));
   if (squares) PetscCall(HJConjugateTotal(op, 1, &c->there->rr));
-  PetscCall(HJProductsLogFlops(op, 6.0 * a->npoints));
+  PetscCall(HJLogFlops(op->ops, 6.0 * a->npoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

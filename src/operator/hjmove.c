@@ -71,10 +71,3 @@ PetscErrorCode HJFenceCycle(HJHalo fence, HJCyclePart part)
   if (fence) PetscCall(fence->ops->cycle(fence, part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode HJFenceDestroy(HJHalo *fence)
-{
-  PetscFunctionBegin;
-  PetscCall(HJHaloDestroy(fence));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -17,9 +17,8 @@ PETSC_INTERN PetscErrorCode HJMoveDestroy(HJMove *);
 
 /*
    Collective. What cycle() of a transport asks for: a halo by which all ranks wait for one another, where nothing travels. NULL on one
-   rank, and where the transport has no cycle()
+   rank, and where the transport has no cycle(). Destroyed as halos are
 */
 PETSC_INTERN PetscErrorCode HJFenceCreate(MPI_Comm, HJExchange, HJHalo *fence);
 /* Nothing where there is no fence */
 PETSC_INTERN PetscErrorCode HJFenceCycle(HJHalo fence, HJCyclePart);
-PETSC_INTERN PetscErrorCode HJFenceDestroy(HJHalo *fence);

@@ -8,7 +8,8 @@
    interpolates, hjrestrictions.c restricts a residual; hjghosts.c fills their ghosts, hjvectors.c finds their vectors. hjgalerkins.c and
    hjgalerkinrows.c make Galerkin products, hjcoarsen.c chooses directions to coarsen, hjknown.c finds layers whose rows are a diagonal
    alone, hjpairs.c reads one pair of several unknowns. hjrounded.c has a level in single precision, hjmove.c moves vectors to other ranks,
-   hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a preconditioner, hjmethods.h the form of setters.
+   hjkrylov.c is what PCs hand to KSPs, hjfailure.c what is done without a preconditioner, hjcopyrows.c copies rows, hjmethods.h is the form
+   of setters.
 */
 #pragma once
 
@@ -46,6 +47,11 @@ PETSC_INTERN PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_
 /* Collective. What the rows of a component of a stencil matrix have of that component, as a stencil matrix on da, the same grid with one
    unknown a point: a new one where *B is NULL, else with new values; src/mat makes it */
 PETSC_INTERN PetscErrorCode HJMatCreateComponent(Mat A, PetscInt component, DM da, Mat *B);
+
+/* Room for the entries of the first matrix's rows in the second, AIJ of the same layout that has none yet */
+PETSC_INTERN PetscErrorCode HJPreallocateRows(Mat, Mat);
+/* Collective. Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
+PETSC_INTERN PetscErrorCode HJCopyRows(Mat, Mat);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);
@@ -272,6 +278,8 @@ PETSC_INTERN PetscErrorCode HJBoundSkew(HJOperator *, PetscReal *skew);
 PETSC_INTERN PetscErrorCode HJInverseDiagonal(Mat A, Vec *dinv, PetscInt *zeros);
 /* HJBoundOperator() through MatMult(); *known is false where A gives no rows. dinv: inverse diagonal, 1 where that is zero */
 PETSC_INTERN PetscErrorCode HJBoundMatrix(Mat A, Vec dinv, PetscBool *known, HJBound *);
+/* HJBoundSkew() of a matrix that is no stencil; 0 where A gives no rows. Where unknowns of a point are of several kinds nothing tells it */
+PETSC_INTERN PetscErrorCode HJBoundSkewMatrix(Mat A, Vec dinv, PetscReal *skew);
 
 #define HJ_ESTIMATE_STEPS 30
 #define HJ_LANCZOS_STEPS  3000

@@ -7,13 +7,6 @@
 #include "hjoperator.h"
 #include "core/hjrestriction.h"
 
-static PetscErrorCode HJOperatorNeed(HJOperator *op, PetscScalar **array)
-{
-  PetscFunctionBegin;
-  if (!*array) PetscCall(op->ops->alloc(op->backend, HJOperatorSize(op), array));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Lines that the halo of a sweep which restricts is deeper: a coarse line needs the residual beside it, that the result, and from a zero
    guess the first subiteration needs no line */
 #define HJ_RESTRICTED_DEEPER 1
@@ -64,7 +57,8 @@ PetscErrorCode HJOperatorPlanRun(HJOperator *op, HJWeights *w, PetscInt its, Pet
   HJOperatorPlan(op, w->k, its, zero, two, restricts, plan);
   PetscCall(HJOperatorGetFrames(op, plan, &p->frames));
   PetscCall(HJWeightsExtend(w, w->k + PetscMax(HJPlanGetPass(plan, 0).count, HJPlanGetPass(plan, plan->npasses - 1).count) + 1));
-  if (!two && plan->npasses > (zero || plan->in_place ? 1 : 0)) PetscCall(HJOperatorNeed(op, &op->work));
+  if (!two && !op->work && plan->npasses > (zero || plan->in_place ? 1 : 0))
+    PetscCall(op->ops->alloc(op->backend, HJOperatorSize(op), &op->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,46 +283,6 @@ static PetscErrorCode HJOperatorRunInX(HJOperator *op, HJWeights *w, const HJRun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the three vectors, and whether all lie in the backend's memory */
-static PetscErrorCode HJOperatorOpenTwo(const HJOperator *op, const HJRun *run, const PetscScalar **ba, PetscScalar **xa, PetscScalar **ya,
-                                        PetscBool *here)
-{
-  PetscMemType mtype[3];
-
-  PetscFunctionBegin;
-  *here = PETSC_TRUE;
-  if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(VecGetArrayRead(run->b, ba));
-    if (run->zero) PetscCall(VecGetArrayWrite(run->x, xa));
-    else PetscCall(VecGetArray(run->x, xa));
-    PetscCall(VecGetArrayWrite(run->y, ya));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(VecGetArrayReadAndMemType(run->b, ba, &mtype[0]));
-  if (run->zero) PetscCall(VecGetArrayWriteAndMemType(run->x, xa, &mtype[1]));
-  else PetscCall(VecGetArrayAndMemType(run->x, xa, &mtype[1]));
-  PetscCall(VecGetArrayWriteAndMemType(run->y, ya, &mtype[2]));
-  for (int i = 0; i < 3; i++) *here = (PetscBool)(*here && PetscMemTypeDevice(mtype[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJOperatorCloseTwo(const HJOperator *op, const HJRun *run, const PetscScalar **ba, PetscScalar **xa, PetscScalar **ya)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(VecRestoreArrayWrite(run->y, ya));
-    if (run->zero) PetscCall(VecRestoreArrayWrite(run->x, xa));
-    else PetscCall(VecRestoreArray(run->x, xa));
-    PetscCall(VecRestoreArrayRead(run->b, ba));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(VecRestoreArrayWriteAndMemType(run->y, ya));
-  if (run->zero) PetscCall(VecRestoreArrayWriteAndMemType(run->x, xa));
-  else PetscCall(VecRestoreArrayAndMemType(run->x, xa));
-  PetscCall(VecRestoreArrayReadAndMemType(run->b, ba));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 HJCoarser HJCoarserOf(const HJTransfer *t)
 {
   HJCoarser coarser = {.row = NULL};
@@ -361,54 +315,45 @@ static PetscErrorCode HJOperatorGetBeside(HJOperator *op, HJCoarser *coarser)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vector of the coarser grid that a run has to do with: its array, and whether it lies in the memory of a device */
-static PetscErrorCode HJOperatorOpenCoarser(HJOperator *op, const HJRun *run, HJCoarser *coarser, PetscBool *here)
+/* What a run has to do with the coarser grid, of whose vector the values are given */
+static PetscErrorCode HJOperatorSetCoarser(HJOperator *op, const HJRun *run, PetscScalar *values, HJCoarser *coarser)
 {
-  PetscMemType mtype;
-
   PetscFunctionBegin;
-  *here = PETSC_TRUE;
-  if (!run->c && !run->r) PetscFunctionReturn(PETSC_SUCCESS);
   *coarser     = HJCoarserOf(run->transfer);
   coarser->row = run->row;
-  if (run->c) PetscCall(VecGetArrayReadAndMemType(run->c, &coarser->correction, &mtype));
-  else PetscCall(VecGetArrayWriteAndMemType(run->r, &coarser->restricted, &mtype));
-  *here = (PetscBool)PetscMemTypeDevice(mtype);
-  if (*here && run->c) PetscCall(HJOperatorGetBeside(op, coarser));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJOperatorCloseCoarser(const HJRun *run, HJCoarser *coarser)
-{
-  PetscFunctionBegin;
-  if (run->c) PetscCall(VecRestoreArrayReadAndMemType(run->c, &coarser->correction));
-  if (run->r) PetscCall(VecRestoreArrayWriteAndMemType(run->r, &coarser->restricted));
+  if (run->c) coarser->correction = values;
+  else coarser->restricted = values;
+  if (run->c) PetscCall(HJOperatorGetBeside(op, coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In x and y by turns. done is false, and nothing was done, where a vector is not in the backend's memory */
 static PetscErrorCode HJOperatorRunInTwo(HJOperator *op, HJWeights *w, HJRun *run)
 {
-  HJSweep      first = {.x = NULL};
-  HJPlanned    p;
-  PetscScalar *xa, *ya;
-  PetscBool    here;
+  const Vec      v[4]      = {run->c ? run->c : run->r, run->b, run->x, run->y};
+  const HJAccess access[4] = {run->c ? HJ_READ : HJ_WRITE, HJ_READ, run->zero ? HJ_WRITE : HJ_READ_WRITE, HJ_WRITE};
+  HJSweep        first     = {.x = NULL};
+  HJVecArray     a[4];
+  HJPlanned      p;
 
   PetscFunctionBegin;
-  PetscCall(HJOperatorOpenCoarser(op, run, &first.coarser, &run->done));
-  if (run->done) {
-    PetscCall(HJOperatorOpenTwo(op, run, &first.b, &xa, &ya, &here));
-    if (here) {
-      if (run->leaves_residual) first.residual = ya;
-      PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_TRUE, &p));
-      PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, run->lies, xa, ya, &run->in_y));
-      PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
-      PetscCall(HJOperatorLogMoreFlops(op, run));
-    }
-    PetscCall(HJOperatorCloseTwo(op, run, &first.b, &xa, &ya));
-    run->done = here;
+  run->done = PETSC_TRUE;
+  for (int i = 0; i < 4; i++) {
+    PetscBool here;
+
+    PetscCall(HJVecOpenHere(op->ops, access[i], v[i], &a[i], &here));
+    run->done = (PetscBool)(run->done && here);
   }
-  PetscCall(HJOperatorCloseCoarser(run, &first.coarser));
+  if (run->done) {
+    if (v[0]) PetscCall(HJOperatorSetCoarser(op, run, a[0].used, &first.coarser));
+    first.b        = a[1].used;
+    first.residual = run->leaves_residual ? a[3].used : NULL;
+    PetscCall(HJOperatorGetPlanned(op, w, run, PETSC_TRUE, &p));
+    PetscCall(HJOperatorPasses(op, p.frames, &p.plan, w, &first, run->lies, a[2].used, a[3].used, &run->in_y));
+    PetscCall(HJOperatorLogFlops(op, p.plan.total, p.plan.zero_guess));
+    PetscCall(HJOperatorLogMoreFlops(op, run));
+  }
+  for (int i = 3; i >= 0; i--) PetscCall(HJVecClose(&a[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -149,26 +149,17 @@ static PetscBool HJProductsTurn(const HJProducts *op, const HJCoefficients *a, P
   return PETSC_TRUE;
 }
 
-PetscErrorCode HJProductsLogFlops(const HJProducts *op, PetscLogDouble flops)
+PetscErrorCode HJProductsApply(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
 {
-  PetscFunctionBegin;
-  if (PetscMemTypeDevice(op->ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
-  else PetscCall(PetscLogFlops(flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, PetscBool transpose, PetscScalar alpha, Vec x, Vec b, Vec y)
-{
-  HJProduct            p      = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = alpha};
-  const PetscBool      update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
-  const PetscLogDouble flops = 2.0 * a->nslots * a->npoints;
-  HJVecArray           xa, ba = {.used = NULL}, ya;
-  HJCoefficients       turned;
-  PetscScalar          row[HJ_MAX_SLOTS];
+  HJProduct       p      = {.a = a, .shell = &op->ghosts.shell, .region = HJ_PRODUCT_ALL, .alpha = alpha};
+  const PetscBool update = (PetscBool)(b == y);
+  HJVecArray      xa, ba, ya;
+  HJCoefficients  turned;
+  PetscScalar     row[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, &op->stage[0], &xa));
-  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, &op->stage[1], &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, update ? NULL : b, &op->stage[1], &ba));
   PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, &op->stage[2], &ya));
   p.x       = xa.used;
   p.y       = ya.used;
@@ -180,23 +171,9 @@ static PetscErrorCode HJProductsRun(HJProducts *op, const HJCoefficients *a, Pet
   }
   if (transpose) PetscCall(HJProductsTransposed(op, &p));
   else PetscCall(HJProductsForward(op, &p));
-  PetscCall(HJProductsLogFlops(op, flops));
+  PetscCall(HJLogFlops(op->ops, 2.0 * a->nslots * a->npoints));
   PetscCall(HJVecClose(&ya));
-  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&ba));
   PetscCall(HJVecClose(&xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJProductsApply(HJProducts *op, const HJCoefficients *a, PetscScalar alpha, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(HJProductsRun(op, a, PETSC_FALSE, alpha, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJProductsApplyTranspose(HJProducts *op, const HJCoefficients *a, PetscScalar alpha, Vec x, Vec b, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(HJProductsRun(op, a, PETSC_TRUE, alpha, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

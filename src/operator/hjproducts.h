@@ -27,12 +27,10 @@ typedef struct {
 PETSC_INTERN PetscErrorCode HJProductsCreate(DM, const HJGrid *, const HJBackendOps *, HJExchange, HJProducts **);
 PETSC_INTERN PetscErrorCode HJProductsDestroy(HJProducts **);
 /*
-   Collective. y = b + alpha A x; b may be NULL (without it) or y. Coefficients lie in the backend's memory; a vector may lie elsewhere,
-   which costs copies
+   Collective. y = b + alpha A x, or with A^T; b may be NULL (without it) or y. Coefficients lie in the backend's memory; a vector may lie
+   elsewhere, which costs copies
 */
-PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
+PETSC_INTERN PetscErrorCode HJProductsApply(HJProducts *, const HJCoefficients *, PetscBool transpose, PetscScalar alpha, Vec x, Vec b,
+                                            Vec y);
 /* Collective. The product itself, of arrays in the backend's memory; fills in the ghosts and the region */
 PETSC_INTERN PetscErrorCode HJProductsForward(HJProducts *, HJProduct *);
-/* The same with A^T */
-PETSC_INTERN PetscErrorCode HJProductsApplyTranspose(HJProducts *, const HJCoefficients *, PetscScalar alpha, Vec x, Vec b, Vec y);
-PETSC_INTERN PetscErrorCode HJProductsLogFlops(const HJProducts *, PetscLogDouble);

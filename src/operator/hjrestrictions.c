@@ -124,23 +124,18 @@ PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, 
 static PetscErrorCode HJRestrictRun(HJRestrict *op, const HJCoefficients *a, const HJBox *lies, const PetscScalar *b, const PetscScalar *x,
                                     PetscScalar *y, PetscBool norm)
 {
-  HJRestriction        r     = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
-  const PetscLogDouble flops = (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints;
+  HJRestriction   r      = {.transfer = op->transfer, .a = a, .x = x, .b = b, .y = y, .norm2 = norm ? op->norm2 : NULL, .lies = lies};
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(op->ops->mtype);
 
   PetscFunctionBegin;
   if (op->planes) {
     r.cut.cut = PETSC_TRUE;
     PetscCall(HJPlanesGet(op->planes, x, b, r.cut.x, r.cut.b));
   }
-  if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(op->ops->multigrid->restrict_residual(&r));
-    PetscCall(PetscLogFlops(flops));
-  } else {
-    PetscCall(PetscLogGpuTimeBegin());
-    PetscCall(op->ops->multigrid->restrict_residual(&r));
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(flops));
-  }
+  if (device) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(op->ops->multigrid->restrict_residual(&r));
+  if (device) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(HJLogFlops(op->ops, (2.0 * a->nslots + 3.0 + (norm ? 2.0 : 0.0)) * a->npoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

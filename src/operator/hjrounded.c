@@ -3,6 +3,7 @@
    Rounds the coefficients of a matrix, of its sweeps and of an interpolation, and calls the backend that works with them.
 */
 #include "hjrounded.h"
+#include "hjvectors.h"
 
 /* scale times n numbers into the memory of a backend in single precision */
 static PetscErrorCode HJRoundArray(const HJBackendOps *ops, PetscCount n, PetscReal scale, const PetscScalar *from, PetscScalar **to,
@@ -144,14 +145,6 @@ PetscErrorCode HJRoundedDestroy(HJRounded *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJRoundedLogFlops(const HJRounded *l, PetscLogDouble flops)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(l->op->ops->mtype)) PetscCall(PetscLogFlops(flops));
-  else PetscCall(PetscLogGpuFlops(flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* y = b - A x */
 static PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, const PetscScalar *x, PetscScalar *y)
 {
@@ -159,7 +152,7 @@ static PetscErrorCode HJRoundedResidual(HJRounded *l, const PetscScalar *b, cons
 
   PetscFunctionBegin;
   PetscCall(HJProductsForward(l->products, &p));
-  PetscCall(HJRoundedLogFlops(l, 2.0 * l->a.nslots * l->a.npoints));
+  PetscCall(HJLogFlops(l->op->ops, 2.0 * l->a.nslots * l->a.npoints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,11 +164,11 @@ PetscErrorCode HJRoundedRestrict(HJRounded *l, const PetscScalar *b, const Petsc
   PetscFunctionBegin;
   if (x && l->one_pass) {
     PetscCall(ops->restrict_residual(&r));
-    PetscCall(HJRoundedLogFlops(l, (2.0 * l->a.nslots + 3.0) * l->a.npoints));
+    PetscCall(HJLogFlops(l->op->ops, (2.0 * l->a.nslots + 3.0) * l->a.npoints));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (x) PetscCall(HJRoundedResidual(l, b, x, work));
-  PetscCall(HJTransfersRun(l->P, PETSC_TRUE, x ? work : b, NULL, coarse));
+  PetscCall(HJTransfersRun(l->P, PETSC_TRUE, NULL, x ? work : b, NULL, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

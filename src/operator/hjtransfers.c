@@ -165,18 +165,16 @@ PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *t, const 
 static PetscErrorCode HJTransfersFreeCoefficients(HJTransfers *op)
 {
   PetscFunctionBegin;
-  if (op->coefficient) PetscCall(op->ops->free(NULL, &op->coefficient));
-  if (op->coefficient_ghost) PetscCall(op->ops->free(NULL, &op->coefficient_ghost));
-  op->coefficient = op->coefficient_ghost = NULL;
+  PetscCall(op->ops->free(NULL, &op->coefficient));
+  PetscCall(op->ops->free(NULL, &op->coefficient_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJTransfersFreeKeep(HJTransfers *op)
 {
   PetscFunctionBegin;
-  if (op->keep) PetscCall(op->ops->free(NULL, &op->keep));
-  if (op->keep_ghost) PetscCall(op->ops->free(NULL, &op->keep_ghost));
-  op->keep = op->keep_ghost = NULL;
+  PetscCall(op->ops->free(NULL, &op->keep));
+  PetscCall(op->ops->free(NULL, &op->keep_ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,7 +268,7 @@ PetscErrorCode HJTransfersKeep(HJTransfers *op, Vec mask, Vec keep)
   PetscCall(op->ops->multigrid->scratch(op->transfer.coarse.dof * HJBoxSize(&op->transfer.coarse.owned), PETSC_FALSE, &shares));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, mask, NULL, &ma));
   PetscCall(HJVecOpen(op->ops, NULL, HJ_WRITE, keep, NULL, &ka));
-  PetscCall(HJTransfersRun(op, PETSC_TRUE, ma.used, NULL, shares));
+  PetscCall(HJTransfersRun(op, PETSC_TRUE, NULL, ma.used, NULL, shares));
   k.mask   = ma.used;
   k.shares = shares;
   k.keep   = ka.used;
@@ -311,13 +309,13 @@ static PetscBool HJTransfersAreAlone(const HJTransfers *op, HJTransferKernel run
   return (PetscBool)(run == ops->interpolate && !op->keep && ops->interpolates_alone && ops->interpolates_alone(p));
 }
 
-static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
-                                       PetscScalar *y)
+PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const HJBox *lies, const PetscScalar *x, const PetscScalar *b,
+                              PetscScalar *y)
 {
-  HJGhosts              *from = &op->ghosts[transpose ? 1 : 0];
-  HJTransferProduct      p    = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y, .lies = lies};
-  const PetscLogDouble   n    = (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned) * op->transfer.fine.dof;
-  const HJTransferKernel run  = HJTransfersKernel(op, transpose);
+  HJGhosts              *from   = &op->ghosts[transpose ? 1 : 0];
+  HJTransferProduct      p      = {.transfer = &op->transfer, .shell = &from->shell, .x = x, .b = b, .y = y, .lies = lies};
+  const HJTransferKernel run    = HJTransfersKernel(op, transpose);
+  const PetscBool        device = (PetscBool)PetscMemTypeDevice(op->ops->mtype);
 
   PetscFunctionBegin;
   p.coefficient       = op->coefficient;
@@ -328,50 +326,25 @@ static PetscErrorCode HJTransfersRunOn(HJTransfers *op, PetscBool transpose, con
     PetscCall(HJGhostsGet(from, x, &p.ghost));
     p.exchanged = HJGhostsExchanged(from);
   }
-  if (PetscMemTypeHost(op->ops->mtype)) {
-    PetscCall(run(&p));
-    PetscCall(PetscLogFlops(3.0 * n));
-  } else {
-    PetscCall(PetscLogGpuTimeBegin());
-    PetscCall(run(&p));
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(3.0 * n));
-  }
+  if (device) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(run(&p));
+  if (device) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(HJLogFlops(op->ops, 3.0 * (PetscLogDouble)HJBoxSize(&op->transfer.fine.owned) * op->transfer.fine.dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJTransfersRun(HJTransfers *op, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y)
+PetscErrorCode HJTransfersApply(HJTransfers *op, PetscBool transpose, const HJBox *lies, Vec x, Vec b, Vec y)
 {
-  PetscFunctionBegin;
-  PetscCall(HJTransfersRunOn(op, transpose, NULL, x, b, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransfersAdd(HJTransfers *op, const HJBox *lies, Vec x, Vec y)
-{
-  HJVecArray xa, ya;
+  const PetscBool update = (PetscBool)(b == y);
+  HJVecArray      xa, ba, ya;
 
   PetscFunctionBegin;
   PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ_WRITE, y, NULL, &ya));
-  PetscCall(HJTransfersRunOn(op, PETSC_FALSE, lies, xa.used, ya.used, ya.used));
-  PetscCall(HJVecClose(&ya));
-  PetscCall(HJVecClose(&xa));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJTransfersApply(HJTransfers *op, PetscBool transpose, Vec x, Vec b, Vec y)
-{
-  const PetscBool update = (PetscBool)(b == y), separate = (PetscBool)(b && !update);
-  HJVecArray      xa, ba                                 = {.used = NULL}, ya;
-
-  PetscFunctionBegin;
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, x, NULL, &xa));
-  if (separate) PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, b, NULL, &ba));
+  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, update ? NULL : b, NULL, &ba));
   PetscCall(HJVecOpen(op->ops, NULL, update ? HJ_READ_WRITE : HJ_WRITE, y, NULL, &ya));
-  PetscCall(HJTransfersRun(op, transpose, xa.used, update ? ya.used : ba.used, ya.used));
+  PetscCall(HJTransfersRun(op, transpose, lies, xa.used, update ? ya.used : ba.used, ya.used));
   PetscCall(HJVecClose(&ya));
-  if (separate) PetscCall(HJVecClose(&ba));
+  PetscCall(HJVecClose(&ba));
   PetscCall(HJVecClose(&xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,12 +29,12 @@ PETSC_INTERN PetscErrorCode HJTransferSet(DM coarse, DM fine, const HJCoarsening
 /* Collective. For vectors in the backend's memory, with a transport of its ghosts */
 PETSC_INTERN PetscErrorCode HJTransfersCreate(DM coarse, DM fine, const HJTransfer *, const HJBackendOps *, HJExchange, HJTransfers **);
 PETSC_INTERN PetscErrorCode HJTransfersDestroy(HJTransfers **);
-/* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y */
-PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, Vec x, Vec b, Vec y);
-/* Collective. y = y + P x; lies: as HJRun's, of y; NULL: the rank's own points */
-PETSC_INTERN PetscErrorCode HJTransfersAdd(HJTransfers *, const HJBox *lies, Vec x, Vec y);
-/* Collective. The first of arrays in the backend's memory */
-PETSC_INTERN PetscErrorCode HJTransfersRun(HJTransfers *, PetscBool transpose, const PetscScalar *x, const PetscScalar *b, PetscScalar *y);
+/* Collective. y = b + P x, or with P^T; b may be NULL (without it) or y. lies: as HJRun's, of a y that P x is added to; NULL: the rank's
+   own points */
+PETSC_INTERN PetscErrorCode HJTransfersApply(HJTransfers *, PetscBool transpose, const HJBox *lies, Vec x, Vec b, Vec y);
+/* Collective. The same of arrays in the backend's memory */
+PETSC_INTERN PetscErrorCode HJTransfersRun(HJTransfers *, PetscBool transpose, const HJBox *lies, const PetscScalar *x,
+                                           const PetscScalar *b, PetscScalar *y);
 /* Room for coefficients */
 PETSC_INTERN PetscErrorCode HJTransfersAllocCoefficients(HJTransfers *);
 /* Collective. Ghosts of n arrays over the owned coarse points, [n][shell.size] of the coarse side, in the backend's memory */
@@ -69,8 +69,8 @@ PETSC_INTERN PetscErrorCode HJMatTransferLeave(Mat, Vec);
    beside it over the diagonal there. Where the interpolation is exact, P^T A P is what elimination of the points between leaves, and
    residuals that are restricted so are its right-hand side */
 PETSC_INTERN PetscErrorCode HJMatTransferSetColumns(Mat P, Mat A);
-/* Whether MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into the
-   entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
-PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat, PetscBool);
+/* From now on MatPtAP() with it, of few distinct rows, gives a star in place of a box: what leads to points in a direction is summed into
+   the entry of that direction, and row sums stay. For rows that are one symmetric star on the finest grid, whose row sums are 0 */
+PETSC_INTERN PetscErrorCode HJMatTransferSetStars(Mat);
 /* Whether its products are of symmetric matrices; of those on one rank without periodicity half the coefficients are then kept */
 PETSC_INTERN PetscErrorCode HJMatTransferSetSymmetric(Mat, PetscBool);

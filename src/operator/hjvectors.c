@@ -36,21 +36,34 @@ PetscErrorCode HJVecsAreIn(const HJBackendOps *ops, Vec a, Vec b, PetscBool *are
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJVecOpen(const HJBackendOps *ops, void *backend, HJAccess access, Vec v, PetscScalar **stage, HJVecArray *a)
+PetscErrorCode HJVecOpenHere(const HJBackendOps *ops, HJAccess access, Vec v, HJVecArray *a, PetscBool *here)
 {
   const PetscBool device = (PetscBool)PetscMemTypeDevice(ops->mtype);
   PetscMemType    mtype;
-  PetscInt        n;
 
   PetscFunctionBegin;
-  *a = (HJVecArray){.ops = ops, .backend = backend, .access = access, .v = v};
+  *a    = (HJVecArray){.ops = ops, .access = access, .v = v};
+  *here = PETSC_TRUE;
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJVecGet(a, device, &mtype));
   a->used = a->own;
-  if (!device || PetscMemTypeDevice(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  *here   = (PetscBool)(!device || PetscMemTypeDevice(mtype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJVecOpen(const HJBackendOps *ops, void *backend, HJAccess access, Vec v, PetscScalar **stage, HJVecArray *a)
+{
+  PetscBool here;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(HJVecOpenHere(ops, access, v, a, &here));
+  if (here) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(stage, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A vector that is to be used on a GPU lies on the host");
   PetscCall(VecGetLocalSize(v, &n));
   if (!*stage) PetscCall(ops->alloc(backend, n, stage));
-  a->used = *stage;
+  a->backend = backend;
+  a->used    = *stage;
   if (access != HJ_WRITE) PetscCall(ops->copy(backend, a->used, a->own, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -60,6 +73,7 @@ PetscErrorCode HJVecClose(HJVecArray *a)
   PetscInt n;
 
   PetscFunctionBegin;
+  if (!a->v) PetscFunctionReturn(PETSC_SUCCESS);
   if (a->used != a->own && a->access != HJ_READ) {
     PetscCall(VecGetLocalSize(a->v, &n));
     PetscCall(a->ops->copy(a->backend, a->own, a->used, n));
@@ -105,5 +119,13 @@ PetscErrorCode HJAllocIfRoom(const HJBackendOps *ops, PetscCount n, PetscBool sc
   PetscCall(PetscPopErrorHandler());
   if (ierr == PETSC_ERR_MEM) *p = NULL;
   else PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJLogFlops(const HJBackendOps *ops, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeDevice(ops->mtype)) PetscCall(PetscLogGpuFlops(flops));
+  else PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

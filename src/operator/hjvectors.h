@@ -19,9 +19,11 @@ typedef struct {
 
 /*
    backend: the context that the backend copies with, or NULL. stage: memory of the backend, of the local size, that a vector which lies
-   elsewhere is copied to, allocated here when it is first needed; NULL where such a vector is an error
+   elsewhere is copied to, allocated here when it is first needed; NULL where such a vector is an error. Of a Vec that is NULL used is NULL
 */
 PETSC_INTERN PetscErrorCode HJVecOpen(const HJBackendOps *, void *backend, HJAccess, Vec, PetscScalar **stage, HJVecArray *);
+/* The same without a copy: *here is false, and used not to be used, where the vector lies elsewhere */
+PETSC_INTERN PetscErrorCode HJVecOpenHere(const HJBackendOps *, HJAccess, Vec, HJVecArray *, PetscBool *here);
 /* A vector of a matrix's rows whose values are the given ones in the memory of a backend, which outlive it */
 PETSC_INTERN PetscErrorCode HJVecCreateIn(Mat, const HJBackendOps *, PetscScalar *values, Vec *);
 /* Whether both vectors are read in the memory of a backend without a copy of ours */
@@ -30,3 +32,5 @@ PETSC_INTERN PetscErrorCode HJVecsAreIn(const HJBackendOps *, Vec, Vec, PetscBoo
 PETSC_INTERN PetscErrorCode HJVecClose(HJVecArray *);
 /* n numbers of the backend's memory, not initialised; scratch: for a moment, as HJMultigridOps says. *p is NULL where there is no memory */
 PETSC_INTERN PetscErrorCode HJAllocIfRoom(const HJBackendOps *, PetscCount n, PetscBool scratch, PetscScalar **p);
+/* Counts them for PETSc's log as those of the CPU or of a GPU */
+PETSC_INTERN PetscErrorCode HJLogFlops(const HJBackendOps *, PetscLogDouble);

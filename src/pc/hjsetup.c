@@ -333,9 +333,10 @@ static PetscErrorCode HJSetUpSchedule(PC pc, PetscInt *k)
   PetscFunctionBegin;
   hj->use_schedule = hj->schedule;
   hj->safe_k       = HJ_MAX_K;
-  if (!hj->op || (hj->schedule != PC_HJACOBI_SCHEDULE_CHEBYSHEV4 && hj->schedule != PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4))
+  if (hj->schedule != PC_HJACOBI_SCHEDULE_CHEBYSHEV4 && hj->schedule != PC_HJACOBI_SCHEDULE_OPT_CHEBYSHEV4)
     PetscFunctionReturn(PETSC_SUCCESS);
-  if (hj->skew < 0) PetscCall(HJBoundSkew(hj->op, &hj->skew));
+  if (hj->skew < 0 && hj->op) PetscCall(HJBoundSkew(hj->op, &hj->skew));
+  else if (hj->skew < 0) PetscCall(HJBoundSkewMatrix(pc->pmat, hj->matrix->dinv, &hj->skew));
   hj->safe_k = HJScheduleSafeK(hj->skew, hj->use_emax);
   if (hj->schedule_set || *k <= hj->safe_k) PetscFunctionReturn(PETSC_SUCCESS);
   hj->use_schedule = PC_HJACOBI_SCHEDULE_JACOBI;

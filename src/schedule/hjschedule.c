@@ -215,6 +215,9 @@ PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, PetscReal skew)
   return rate > 0 ? PetscMax(1, PetscCeilReal(acosh(1 / reduction) / rate)) : PETSC_MAX_REAL;
 }
 
+/* Where the skew part is larger than this nothing is safe, and it is as good as any; its square is a number */
+#define HJ_SKEW_MOST HJ_BY_PRECISION(1e100, 1e15)
+
 /*
    The fourth-kind polynomial is W_k(z) / (2k + 1), z = 1 - 2 lambda / emax. On an ellipse with the foci -1 and 1 and the half-axis beta
    across, |W_k| is about (beta + sqrt(1 + beta^2))^k. Where that is 2k + 1 nothing on the ellipse with the ends 0 and emax grows by more
@@ -222,7 +225,7 @@ PetscReal HJScheduleFlatK(PetscReal reduction, PetscReal radius, PetscReal skew)
 */
 PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax)
 {
-  const PetscReal rate = asinh(2 * skew / emax);
+  const PetscReal rate = asinh(skew < HJ_SKEW_MOST ? 2 * skew / emax : HJ_SKEW_MOST);
   PetscInt        k    = 0;
 
   while (k < HJ_MAX_K && (k + 1) * rate <= PetscLogReal(2 * (k + 1) + 1)) k++;
@@ -235,7 +238,7 @@ PetscInt HJScheduleSafeK(PetscReal skew, PetscReal emax)
 */
 PetscInt HJScheduleSafeKJacobi(PetscReal skew, PetscReal emax, PetscReal omega)
 {
-  const PetscReal h = omega * emax / 2, b = omega * skew, bend = b * b - h * h;
+  const PetscReal h = omega * emax / 2, b = PetscMin(omega * skew, HJ_SKEW_MOST), bend = b * b - h * h;
   const PetscReal top  = bend > 0 ? -h * (1 - h) / bend : 2; /* where it bends down; beyond the ends there is none */
   PetscReal       most = PetscMax(1, PetscSqr(1 - 2 * h));
 

@@ -477,15 +477,6 @@ static PetscErrorCode HJSlabsCheck(HJSlabs s, const HJSlabRun *run, const HJSlab
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the last visit of a round that waits: others' planes, for the next */
-static PetscErrorCode HJSlabsExchange(HJSlabs s, PetscScalar *x)
-{
-  PetscFunctionBegin;
-  PetscCall(s->ops->wait(s->device));
-  PetscCall(HJSlabGhostsNext(&s->ghosts, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Visits of one round after another without a gap. A test waits for the round that it is for; what the visits that come meanwhile change on
    the host is handed to the device after it, when the run does not end
@@ -526,7 +517,10 @@ static PetscErrorCode HJSlabsRounds(HJSlabs s, const HJWeights *w, const HJSlabR
     if (!p->waits && r[1].visits > 1) continue; /* the norms of a round of one visit would come before those at hand are read */
     if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
     r[0].norms = PETSC_FALSE;
-    if (p->waits && !stop) PetscCall(HJSlabsExchange(s, x));
+    if (p->waits && !stop) { /* others' planes, for the next */
+      PetscCall(s->ops->wait(s->device));
+      PetscCall(HJSlabGhostsNext(&s->ghosts, x));
+    }
   }
   if (r[0].norms) PetscCall(HJSlabsCheck(s, run, &r[0], &stop));
   PetscCall(s->ops->wait(s->device));

@@ -118,27 +118,15 @@ static PetscErrorCode HJSlabsSetShape(HJSlabs s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJSlabsFreeRings(HJSlabs s)
+/* Of each ring: the device's ring() or ring_free() */
+static PetscErrorCode HJSlabsForEachRing(HJSlabs s, PetscErrorCode (*call)(void *, size_t, char **))
 {
   const HJSlabPlan *p = &s->plan;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring_free(s->device, p->ring[i], &s->ring[i]));
-  for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
-    PetscCall(s->ops->ring_free(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
-  if (p->constant) PetscCall(s->ops->ring_free(s->device, p->constant, &s->constant));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode HJSlabsAllocRings(HJSlabs s)
-{
-  const HJSlabPlan *p = &s->plan;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCall(s->ops->ring(s->device, p->ring[i], &s->ring[i]));
-  for (PetscInt i = 0; i < s->shape.ncoefficients; i++)
-    PetscCall(s->ops->ring(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
-  if (p->constant) PetscCall(s->ops->ring(s->device, p->constant, &s->constant));
+  for (int i = 0; i < 2; i++) PetscCall((*call)(s->device, p->ring[i], &s->ring[i]));
+  for (PetscInt i = 0; i < s->shape.ncoefficients; i++) PetscCall((*call)(s->device, p->ring[HJ_SLAB_COEFFICIENTS], &s->coefficient[i]));
+  if (p->constant) PetscCall((*call)(s->device, p->constant, &s->constant));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +206,7 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
   while (height > 1 && !HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit)) height--;
   most = PetscMin(HJSlabThickest(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, s->limit), enough);
   HJSlabPlanSet(&s->shape, PC_HJACOBI_SLAB_SKEWED, height, most, &s->plan);
-  PetscCall(HJSlabsAllocRings(s));
+  PetscCall(HJSlabsForEachRing(s, s->ops->ring));
   PetscCall(HJSlabsMeasureCopies(s));
   for (PetscInt planes = most, i; planes > 0 && r->nsamples < HJ_SLAB_SAMPLES; planes = HJSlabsThinner(planes)) {
     for (i = r->nsamples++; i > 0; i--) { /* thinner ones come first */
@@ -228,7 +216,7 @@ static PetscErrorCode HJSlabsMeasure(HJSlabs s)
     r->planes[0] = planes;
     PetscCall(HJSlabsMeasureSweep(s, planes, &r->sweep[0]));
   }
-  PetscCall(HJSlabsFreeRings(s));
+  PetscCall(HJSlabsForEachRing(s, s->ops->ring_free));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,7 +299,7 @@ static PetscErrorCode HJSlabsPlan(HJSlabs s, PetscInt height, PetscInt depth, si
     PetscCall(HJSlabSearch(&s->shape, &s->rates, s->limit, least, &plan));
   }
   s->plan = plan;
-  PetscCall(HJSlabsAllocRings(s));
+  PetscCall(HJSlabsForEachRing(s, s->ops->ring));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,7 +391,7 @@ PetscErrorCode HJSlabsDestroy(HJSlabs *sp)
   PetscFunctionBegin;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJSlabsRelease(s));
-  if (s->device) PetscCall(HJSlabsFreeRings(s));
+  if (s->device) PetscCall(HJSlabsForEachRing(s, s->ops->ring_free));
   if (s->device) PetscCall(s->ops->destroy(&s->device));
   PetscCall(HJSlabGhostsDestroy(&s->ghosts));
   PetscCall(PetscFree(*sp));

@@ -304,7 +304,6 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
 {
   const PetscInt       *n  = rows->width;
   const unsigned short *id = dict->id;
-  PetscSF               sf;
 
   PetscFunctionBegin;
   if (rows->reader) PetscCall(rows->reader->number(rows->readctx, dict->n, number, &st->box, st->index));
@@ -321,12 +320,7 @@ static PetscErrorCode HJDictionaryIndex(const HJRows *rows, const HJDictionary *
       for (PetscInt i = 0; i < n[0]; i++) index[i] = number[id[i]];
     }
   }
-  PetscCall(HJPadCreate(rows, st, &sf));
-  if (sf) {
-    PetscCall(PetscSFBcastBegin(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
-  }
-  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(HJPadFillGhosts(rows, st, MPI_UNSIGNED_CHAR, 1, (void *const[]){st->index}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -92,3 +92,18 @@ PetscErrorCode HJPadCreate(const HJRows *rows, const HJStencil *st, PetscSF *sf)
   PetscCall(PetscSFSetUp(*sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJPadFillGhosts(const HJRows *rows, const HJStencil *st, MPI_Datatype type, PetscInt n, void *const arrays[])
+{
+  PetscSF sf;
+
+  PetscFunctionBegin;
+  PetscCall(HJPadCreate(rows, st, &sf));
+  for (PetscInt i = 0; i < n && sf; i++) {
+    if (!arrays[i]) continue;
+    PetscCall(PetscSFBcastBegin(sf, type, arrays[i], arrays[i], MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(sf, type, arrays[i], arrays[i], MPI_REPLACE));
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

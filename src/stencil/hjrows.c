@@ -119,22 +119,28 @@ static PetscErrorCode HJRowsOpenCoefficients(HJRows *rows, Mat P, PetscBool *fou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What all rows have that are read on the grid of a DMDA */
+static PetscErrorCode HJRowsInit(Mat P, const HJGrid *grid, DM da, HJRows *rows)
+{
+  PetscFunctionBegin;
+  *rows = (HJRows){.grid = grid, .dof = grid->dof, .wide_row = -1, .wide_column = -1, .comm = PetscObjectComm((PetscObject)P)};
+  PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
+  PetscCall(HJRowsSetGrid(rows, da));
+  HJRowsSetOrder(rows);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *reader, HJRows *rows, char reason[], size_t len)
 {
   PetscBool seq, mpi, known, symmetric;
   MatType   type;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  PetscCall(HJRowsInit(P, grid, da, rows));
   PetscCall(MatIsSymmetricKnown(P, &known, &symmetric));
-  rows->slack       = known && symmetric ? HJ_SLACK : 0;
-  reason[0]         = 0;
-  rows->grid        = grid;
-  rows->dof         = 1;
-  rows->reader      = reader;
-  rows->wide_row    = -1;
-  rows->wide_column = -1;
-  PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
+  rows->slack  = known && symmetric ? HJ_SLACK : 0;
+  rows->reader = reader;
+  reason[0]    = 0;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)P, MATMPIAIJ, &mpi));
   if (!seq && !mpi) PetscCall(HJRowsOpenCoefficients(rows, P, &seq));
@@ -145,9 +151,6 @@ PetscErrorCode HJRowsOpen(Mat P, const HJGrid *grid, DM da, const HJRowReader *r
   }
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(P, &rows->A, &rows->B, &rows->garray));
   else rows->A = P;
-  PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
-  PetscCall(HJRowsSetGrid(rows, da));
-  HJRowsSetOrder(rows);
   if (rows->c) PetscFunctionReturn(PETSC_SUCCESS);
   if (reader) {
     PetscCall(HJRowsOpenReader(rows));
@@ -169,14 +172,9 @@ PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, PetscMemType m
   HJGetCoefficients get;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(rows, sizeof(*rows)));
-  reason[0]         = 0;
-  rows->P           = P;
-  rows->grid        = grid;
-  rows->dof         = grid->dof;
-  rows->wide_row    = -1;
-  rows->wide_column = -1;
-  PetscCall(PetscObjectGetComm((PetscObject)P, &rows->comm));
+  PetscCall(HJRowsInit(P, grid, da, rows));
+  rows->P   = P;
+  reason[0] = 0;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)P, &known, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PetscObjectQueryFunction((PetscObject)P, HJ_GET_COEFFICIENTS, &get));
   if (!known && !get) {
@@ -188,9 +186,6 @@ PetscErrorCode HJRowsOpenBlocks(Mat P, const HJGrid *grid, DM da, PetscMemType m
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (get) PetscCall((*get)(P, mtype, &rows->c));
-  PetscCall(MatGetOwnershipRange(P, &rows->row_start, &rows->row_end));
-  PetscCall(HJRowsSetGrid(rows, da));
-  HJRowsSetOrder(rows);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -162,5 +162,7 @@ PETSC_INTERN PetscErrorCode HJArrayFree(const HJStencil *, void *);
 PETSC_INTERN PetscErrorCode HJValuesFill(HJRows *, HJStencil *, PetscBool *fits, PetscInt *zero_row);
 PETSC_INTERN PetscErrorCode HJValuesFree(HJStencil *);
 
-/* Owned points -> ghost points, both in arrays over st->box; NULL where there are none. */
+/* Collective. Owned points -> ghost points, both in arrays over st->box; NULL where there are none */
 PETSC_INTERN PetscErrorCode HJPadCreate(const HJRows *, const HJStencil *, PetscSF *);
+/* Collective. Ghost points of n arrays over st->box, each of which may be NULL, from the ranks whose points they are */
+PETSC_INTERN PetscErrorCode HJPadFillGhosts(const HJRows *, const HJStencil *, MPI_Datatype, PetscInt n, void *const arrays[]);

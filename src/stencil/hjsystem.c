@@ -327,7 +327,6 @@ static PetscErrorCode HJSystemFillIndex(const HJRows *rows, const HJSystem *s, P
   const PetscInt  *w       = rows->width;
   const PetscCount npoints = HJBoxSize(&rows->grid->owned);
   unsigned char    number[HJ_SYSTEM_ROWS];
-  PetscSF          sf;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < s->distinct.n; i++) number[i] = (unsigned char)HJItemFind(s, n, list, s->distinct.item + i * s->bytes);
@@ -341,12 +340,7 @@ static PetscErrorCode HJSystemFillIndex(const HJRows *rows, const HJSystem *s, P
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscCount p = 0; p < npoints; p++) st->index[HJBoxIndex(&st->box, p % w[0], p / w[0] % w[1], p / w[0] / w[1])] = number[s->id[p]];
-  PetscCall(HJPadCreate(rows, st, &sf));
-  if (sf) {
-    PetscCall(PetscSFBcastBegin(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(sf, MPI_UNSIGNED_CHAR, st->index, st->index, MPI_REPLACE));
-  }
-  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(HJPadFillGhosts(rows, st, MPI_UNSIGNED_CHAR, 1, (void *const[]){st->index}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

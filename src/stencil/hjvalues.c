@@ -246,23 +246,6 @@ static PetscErrorCode HJFillCompare(const HJRowRun *run, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJValuesPad(const HJRows *rows, HJStencil *st)
-{
-  PetscSF sf;
-
-  PetscFunctionBegin;
-  PetscCall(HJPadCreate(rows, st, &sf));
-  for (PetscInt o = 0; sf && o < st->nslots; o++) {
-    PetscScalar *a = o ? st->value[o] : st->dinv;
-
-    if (!a) continue;
-    PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, a, a, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, a, a, MPI_REPLACE));
-  }
-  PetscCall(PetscSFDestroy(&sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJFillRead(HJRows *rows, HJFill *fill)
 {
   HJRowFill read = {.measure = rows->measure};
@@ -306,6 +289,7 @@ static PetscErrorCode HJFillIsSymmetric(HJRows *rows, HJFill *fill)
 PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscInt *zero_row)
 {
   HJFill fill;
+  void  *arrays[HJ_MAX_SLOTS];
 
   PetscFunctionBegin;
   if (st->in_place) HJFillInPlace(rows, st);
@@ -316,7 +300,8 @@ PetscErrorCode HJValuesFill(HJRows *rows, HJStencil *st, PetscBool *fits, PetscI
   else if (HJFillIsDirect(rows, st)) HJFillDirect(rows, &fill);
   else PetscCall(HJRowsForEach(rows, HJFillVisit, &fill));
   PetscCall(PetscFPTrapPop());
-  PetscCall(HJValuesPad(rows, st));
+  for (PetscInt o = 0; o < st->nslots; o++) arrays[o] = o ? st->value[o] : st->dinv;
+  PetscCall(HJPadFillGhosts(rows, st, MPIU_SCALAR, st->nslots, arrays));
   if (st->storage == HJ_SYMMETRIC && rows->wide_row < 0) PetscCall(HJFillIsSymmetric(rows, &fill));
   *fits = (PetscBool)(fill.fits && fill.zero_row < 0 && rows->wide_row < 0);
   PetscCall(HJOnAllRanks(rows->comm, fits));

@@ -588,7 +588,6 @@ static PetscErrorCode HJArraysLayers_CUDA(const HJCoefficients *c, const PetscIn
 {
   HJLayersArgs  p = {c->index, {(int)n[0], (int)n[1], (int)n[2]}, (long long)c->npoints};
   unsigned char middle;
-  cudaStream_t  stream;
   int          *flag, most;
 
   PetscFunctionBegin;
@@ -596,10 +595,8 @@ static PetscErrorCode HJArraysLayers_CUDA(const HJCoefficients *c, const PetscIn
   *row    = 0;
   if (!p.npoints) PetscFunctionReturn(PETSC_SUCCESS);
   p.middle = ((long long)(p.n[2] / 2) * p.n[1] + p.n[1] / 2) * p.n[0] + p.n[0] / 2;
-  PetscCall(HJStream(&stream));
   PetscCall(HJFlagBegin(&flag));
-  HJLayers_Kernel<<<HJArraysBlocks(p.npoints), HJ_ARRAYS_THREADS, 0, stream>>>(p, flag);
-  PetscCallCUDA(cudaGetLastError());
+  HJArraysLaunch(HJLayers_Kernel, p.npoints, p, flag);
   PetscCall(HJFlagEnd(flag, &most));
   PetscCall(HJArraysCopy_CUDA(&middle, c->index + p.middle, 1));
   *layers = PetscMax(most, 1);
@@ -677,8 +674,7 @@ static PetscErrorCode HJArraysHolds_CUDA(const HJCoefficients *c, const HJGrid *
 static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *mask, PetscBool *any)
 {
   const HJCoefficientArrays a = {c->value, c->npoints, {}};
-  int                      *d_any, found = 0, first = 0;
-  cudaStream_t              stream;
+  int                      *flag, found = 0, first = 0;
 
   PetscFunctionBegin;
   while (first < c->nslots && !c->entry[first].slot) first++;
@@ -688,25 +684,47 @@ static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *m
     *any = (PetscBool)!found;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(HJStream(&stream));
-  PetscCall(HJScratchAlloc(stream, sizeof(*d_any), (void **)&d_any));
-  PetscCallCUDA(cudaMemsetAsync(d_any, 0, sizeof(*d_any), stream));
-  HJKnown_Kernel<<<HJArraysBlocks(c->npoints), HJ_ARRAYS_THREADS, 0, stream>>>(a, (int)c->dof, first, (int)c->nslots, mask, d_any);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&found, d_any, sizeof(found), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, d_any));
+  PetscCall(HJFlagBegin(&flag));
+  HJArraysLaunch(HJKnown_Kernel, c->npoints, a, (int)c->dof, first, (int)c->nslots, mask, flag);
+  PetscCall(HJFlagEnd(flag, &found));
   *any = (PetscBool)found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJArrayOps HJArraysCUDA = {&HJBackendCUDA,         HJArraysAlloc_CUDA,      HJArraysFree_CUDA,     HJArraysCopy_CUDA,
-                                 HJArraysZero_CUDA,      HJArraysCombine_CUDA,    HJArraysMultiply_CUDA, HJArraysNonzero_CUDA,
-                                 HJArraysSlot_CUDA,      HJArraysSymmetric_CUDA,  HJArraysShifted_CUDA,  HJArraysGather_CUDA,
-                                 HJArraysScatter_CUDA,   HJArraysPart_CUDA,       HJArraysCouples_CUDA,  HJArraysAdd_CUDA,
-                                 HJArraysPut_CUDA,       HJArraysFind_CUDA,       HJArraysFindMore_CUDA, HJArraysScan_CUDA,
-                                 HJArraysNumber_CUDA,    HJArraysAllocZeros_CUDA, HJArraysSpread_CUDA,   HJArraysJoin_CUDA,
-                                 HJArraysSpreadAll_CUDA, HJArraysJoinAll_CUDA,    HJArraysHolds_CUDA,    HJArraysLayers_CUDA,
-                                 HJArraysKnown_CUDA,     HJArraysMixAt_CUDA,      HJArraysAskSome_CUDA,  HJAnswerCreate_CUDA,
-                                 HJAnswerWait_CUDA,      HJAnswerDestroy_CUDA};
+const HJArrayOps HJArraysCUDA = {
+  .backend        = &HJBackendCUDA,
+  .alloc          = HJArraysAlloc_CUDA,
+  .free           = HJArraysFree_CUDA,
+  .copy           = HJArraysCopy_CUDA,
+  .zero           = HJArraysZero_CUDA,
+  .combine        = HJArraysCombine_CUDA,
+  .multiply       = HJArraysMultiply_CUDA,
+  .nonzero        = HJArraysNonzero_CUDA,
+  .slot           = HJArraysSlot_CUDA,
+  .symmetric      = HJArraysSymmetric_CUDA,
+  .shifted        = HJArraysShifted_CUDA,
+  .gather         = HJArraysGather_CUDA,
+  .scatter        = HJArraysScatter_CUDA,
+  .part           = HJArraysPart_CUDA,
+  .couples        = HJArraysCouples_CUDA,
+  .add            = HJArraysAdd_CUDA,
+  .put            = HJArraysPut_CUDA,
+  .find           = HJArraysFind_CUDA,
+  .find_more      = HJArraysFindMore_CUDA,
+  .scan           = HJArraysScan_CUDA,
+  .number         = HJArraysNumber_CUDA,
+  .alloc_zeros    = HJArraysAllocZeros_CUDA,
+  .spread         = HJArraysSpread_CUDA,
+  .join           = HJArraysJoin_CUDA,
+  .spread_all     = HJArraysSpreadAll_CUDA,
+  .join_all       = HJArraysJoinAll_CUDA,
+  .holds          = HJArraysHolds_CUDA,
+  .layers         = HJArraysLayers_CUDA,
+  .known          = HJArraysKnown_CUDA,
+  .mix_at         = HJArraysMixAt_CUDA,
+  .ask_some       = HJArraysAskSome_CUDA,
+  .answer_create  = HJAnswerCreate_CUDA,
+  .answer_wait    = HJAnswerWait_CUDA,
+  .answer_destroy = HJAnswerDestroy_CUDA,
+};
 #endif

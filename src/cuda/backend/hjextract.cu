@@ -961,9 +961,22 @@ static PetscErrorCode HJReadCompare(void *vctx, const HJStencil *st, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJRowReader HJRowReaderCUDA = {PETSC_MEMTYPE_CUDA, HJReadOpen,          HJReadScan,        HJReadNumber,     HJReadFill,
-                                            HJReadCoefficients, HJReadCompare,       HJReadClose,       HJReadAlloc,      HJReadFree,
-                                            HJSystemScan_CUDA,  HJSystemNumber_CUDA, HJSystemFree_CUDA, HJSystemFill_CUDA};
+static const HJRowReader HJRowReaderCUDA = {
+  .mtype         = PETSC_MEMTYPE_CUDA,
+  .open          = HJReadOpen,
+  .scan          = HJReadScan,
+  .number        = HJReadNumber,
+  .fill          = HJReadFill,
+  .coefficients  = HJReadCoefficients,
+  .compare       = HJReadCompare,
+  .close         = HJReadClose,
+  .alloc         = HJReadAlloc,
+  .free          = HJReadFree,
+  .system_scan   = HJSystemScan_CUDA,
+  .system_number = HJSystemNumber_CUDA,
+  .system_free   = HJSystemFree_CUDA,
+  .system_fill   = HJSystemFill_CUDA,
+};
 
 static HJRowLayout HJScanLayout(const HJGrid *grid)
 {

@@ -363,7 +363,24 @@ static PetscErrorCode HJSlabWait_CUDA(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJSlabOps HJSlabsCUDA = {"cuda",           HJSlabIdentify_CUDA, HJSlabMemory_CUDA,     HJSlabCreate_CUDA,    HJSlabKernels_CUDA,
-                               HJSlabRing_CUDA,  HJSlabRingFree_CUDA, HJSlabCopy_CUDA,       HJSlabMark_CUDA,      HJSlabAwait_CUDA,
-                               HJSlabReach_CUDA, HJSlabSweep_CUDA,    HJSlabDifference_CUDA, HJSlabSendNorms_CUDA, HJSlabNorms_CUDA,
-                               HJSlabPin_CUDA,   HJSlabUnpin_CUDA,    HJSlabWait_CUDA,       HJSlabDestroy_CUDA};
+const HJSlabOps HJSlabsCUDA = {
+  .name       = "cuda",
+  .identify   = HJSlabIdentify_CUDA,
+  .memory     = HJSlabMemory_CUDA,
+  .create     = HJSlabCreate_CUDA,
+  .kernels    = HJSlabKernels_CUDA,
+  .ring       = HJSlabRing_CUDA,
+  .ring_free  = HJSlabRingFree_CUDA,
+  .copy       = HJSlabCopy_CUDA,
+  .mark       = HJSlabMark_CUDA,
+  .await      = HJSlabAwait_CUDA,
+  .reach      = HJSlabReach_CUDA,
+  .sweep      = HJSlabSweep_CUDA,
+  .difference = HJSlabDifference_CUDA,
+  .send_norms = HJSlabSendNorms_CUDA,
+  .norms      = HJSlabNorms_CUDA,
+  .pin        = HJSlabPin_CUDA,
+  .unpin      = HJSlabUnpin_CUDA,
+  .wait       = HJSlabWait_CUDA,
+  .destroy    = HJSlabDestroy_CUDA,
+};

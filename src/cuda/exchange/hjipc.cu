@@ -611,5 +611,11 @@ static PetscErrorCode HJHaloDestroy_IPC(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloIPC = {"ipc",      HJHaloCreate_IPC, HJHaloBegin_IPC, HJHaloEnd_IPC, HJHaloDestroy_IPC, HJHaloTarget_IPC,
-                             PETSC_TRUE, HJHaloCycle_IPC};
+const HJHaloOps HJHaloIPC = {.name       = "ipc",
+                             .create     = HJHaloCreate_IPC,
+                             .begin      = HJHaloBegin_IPC,
+                             .end        = HJHaloEnd_IPC,
+                             .destroy    = HJHaloDestroy_IPC,
+                             .target     = HJHaloTarget_IPC,
+                             .one_launch = PETSC_TRUE,
+                             .cycle      = HJHaloCycle_IPC};

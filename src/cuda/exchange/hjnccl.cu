@@ -240,5 +240,10 @@ static PetscErrorCode HJHaloDestroy_NCCL(HJHalo halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJHaloOps HJHaloNCCL = {"nccl", HJHaloCreate_NCCL, HJHaloBegin_NCCL, HJHaloEnd_NCCL, HJHaloDestroy_NCCL, NULL, PETSC_TRUE, NULL};
+const HJHaloOps HJHaloNCCL = {.name       = "nccl",
+                              .create     = HJHaloCreate_NCCL,
+                              .begin      = HJHaloBegin_NCCL,
+                              .end        = HJHaloEnd_NCCL,
+                              .destroy    = HJHaloDestroy_NCCL,
+                              .one_launch = PETSC_TRUE};
 #endif

@@ -4,29 +4,6 @@
 */
 #include "mat/base/hjmat.h"
 
-/* Entries of each row, in columns of this rank and of others */
-static PetscErrorCode HJMatPreallocate(Mat A, Mat B)
-{
-  const PetscInt start = A->rmap->rstart, end = A->rmap->rend;
-  PetscInt      *own, *other;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc2(end - start, &own, end - start, &other));
-  for (PetscInt r = start; r < end; r++) {
-    PetscInt n, *columns;
-
-    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, NULL));
-    for (PetscInt e = 0; e < n; e++) {
-      if (columns[e] >= start && columns[e] < end) own[r - start]++;
-      else other[r - start]++;
-    }
-  }
-  PetscCall(MatSeqAIJSetPreallocation(B, 0, own));
-  PetscCall(MatMPIAIJSetPreallocation(B, 0, own, 0, other));
-  PetscCall(PetscFree2(own, other));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *out)
 {
   Mat       B;
@@ -38,7 +15,7 @@ PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *ou
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (aij) {
       PetscCall(MatZeroEntries(B));
-      PetscCall(HJMatCopyRows(A, B));
+      PetscCall(HJCopyRows(A, B));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   } else {
@@ -48,8 +25,8 @@ PetscErrorCode MatConvert_HJStencil(Mat A, MatType type, MatReuse reuse, Mat *ou
     PetscCall(MatSetType(B, type));
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)B, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (aij) {
-      PetscCall(HJMatPreallocate(A, B));
-      PetscCall(HJMatCopyRows(A, B));
+      PetscCall(HJPreallocateRows(A, B));
+      PetscCall(HJCopyRows(A, B));
       PetscCall(HJMatSetNumbering(A, B));
     } else PetscCall(MatDestroy(&B));
   }
@@ -122,23 +99,13 @@ static PetscErrorCode HJMatNeedsBox(Mat A, const HJLayout *l, PetscBool *box)
 /* Row by row, from any matrix that gives its rows */
 static PetscErrorCode HJMatFillByRows(Mat A, Mat B)
 {
-  PetscInt  start, end;
   PetscBool box = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJMatNeedsBox(A, &((Mat_HJStencil *)B->data)->layout, &box));
   if (box) PetscCall(HJMatReshape(B, HJ_BOX));
   PetscCall(MatZeroEntries(B));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  for (PetscInt r = start; r < end; r++) {
-    const PetscInt    *columns;
-    const PetscScalar *values;
-    PetscInt           n;
-
-    PetscCall(MatGetRow(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
-    PetscCall(MatRestoreRow(A, r, &n, &columns, &values));
-  }
+  PetscCall(HJCopyRows(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,13 +142,15 @@ static PetscErrorCode HJMatFillFrom(Mat A, Mat B)
   else PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
   if (aij) PetscCall(HJMatFillByArrays(A, B, why, sizeof(why)));
   if (!aij || why[0]) PetscCall(HJMatFillByRows(A, B)); /* which knows what becomes of entries that have no place */
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  else {
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A matrix without values on the grid of da, of whose points the rows of A are */
-static PetscErrorCode HJMatCreateLike(Mat A, DM da, Mat *B)
+static PetscErrorCode HJMatCreateOn(Mat A, DM da, Mat *B)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -197,7 +166,7 @@ PetscErrorCode HJMatReadAIJ(Mat A, DM da, Mat *B, char why[], size_t len)
   PetscBool set, flag;
 
   PetscFunctionBegin;
-  if (!*B) PetscCall(HJMatCreateLike(A, da, B));
+  if (!*B) PetscCall(HJMatCreateOn(A, da, B));
   PetscCall(HJMatFillByArrays(A, *B, why, len));
   if (why[0]) PetscCall(MatDestroy(B));
   if (!*B) PetscFunctionReturn(PETSC_SUCCESS);
@@ -240,7 +209,7 @@ PetscErrorCode MatConvertFrom_HJStencil(Mat A, MatType type, MatReuse reuse, Mat
     B = *out;
     PetscCall(HJMatCheckReuse(A, B));
     PetscCall(MatSetUp(B));
-  } else PetscCall(HJMatCreateLike(A, da, &B));
+  } else PetscCall(HJMatCreateOn(A, da, &B));
   PetscCall(HJMatFillFrom(A, B));
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *out = B;

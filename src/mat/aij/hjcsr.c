@@ -56,6 +56,10 @@ static PetscErrorCode MatInodeAdjustForInodes_HJStencil(Mat A, IS *rows, IS *col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So it is where AIJ gives them for a colouring */
+HJ_AS_AIJ(MatColoringPatch, (Mat A, PetscInt colors, PetscInt n, ISColoringValue color[], ISColoring *is),
+          PetscCall(MatColoringPatch(aij, colors, n, color, is)))
+
 HJ_AS_AIJ(MatGetColumnIJ,
           (Mat A, PetscInt shift, PetscBool symmetric, PetscBool compressed, PetscInt *n, const PetscInt *i[], const PetscInt *j[],
            PetscBool *done),
@@ -299,6 +303,7 @@ PetscErrorCode HJMatSetOpsCSR(Mat A)
   A->ops->getrowmin                   = MatGetRowMin_HJStencil;
   A->ops->getrowmaxabs                = MatGetRowMaxAbs_HJStencil;
   A->ops->getrowminabs                = MatGetRowMinAbs_HJStencil;
+  A->ops->coloringpatch               = MatColoringPatch_HJStencil;
   A->ops->fdcoloringcreate            = MatFDColoringCreate_HJStencil;
   A->ops->fdcoloringsetup             = MatFDColoringSetUp_HJStencil;
   A->ops->fdcoloringapply             = MatFDColoringApply_HJStencil;

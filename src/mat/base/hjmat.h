@@ -144,14 +144,13 @@ PETSC_INTERN PetscErrorCode HJVecTypeOnDevice(VecType, PetscBool *);
 PETSC_INTERN PetscErrorCode HJVecOnDevice(Vec, PetscBool *);
 /* Whether the matrix lives on the device: its vectors do, and it is not bound to the CPU. The same on all ranks */
 PETSC_INTERN PetscErrorCode HJMatOnDevice(Mat, PetscBool *);
-/* ... and these vectors, of which the second may be NULL, are there as well */
-PETSC_INTERN PetscErrorCode HJMatOnDeviceWith(Mat, Vec, Vec, PetscBool *);
+/* Who works on arrays where the matrix lives, if these vectors, each of which may be NULL, are there as well; else the host */
+PETSC_INTERN PetscErrorCode HJMatFindOps(Mat, PetscInt n, const Vec[], const HJArrayOps **);
 /* From now on ->c is valid on the host, with its index or arrays, or ->d on the device */
 PETSC_INTERN PetscErrorCode HJMatGetHost(Mat);
 PETSC_INTERN PetscErrorCode HJMatGetDevice(Mat);
-/* Only this copy is valid from now on; the other's memory is given back */
-PETSC_INTERN PetscErrorCode HJMatTouchedHost(Mat);
-PETSC_INTERN PetscErrorCode HJMatTouchedDevice(Mat);
+/* Only the copy that these work on is valid from now on; the other's memory is given back */
+PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 /* The storage is arrays in that memory alone, not initialised where there were none; the storage is chosen again by HJMatChoose() */
 PETSC_INTERN PetscErrorCode HJMatAllocArrays(Mat, PetscMemType, PetscBool half);
 /* Index or arrays of one copy from another, allocated by ops where there are none; copy reaches the memory of both */
@@ -160,7 +159,6 @@ PETSC_INTERN PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArr
 PETSC_INTERN PetscErrorCode HJMatFree(Mat);
 /* Coefficients where the matrix lives, valid there, and who works on their arrays; they may be changed, then call HJMatTouched() */
 PETSC_INTERN PetscErrorCode HJMatGetHome(Mat, const HJArrayOps **, HJCoefficients **);
-PETSC_INTERN PetscErrorCode HJMatTouched(Mat, const HJArrayOps *);
 /* Valid in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetIn(Mat, const HJArrayOps *, HJCoefficients **);
 /* Collective. How the halos of matrices on a DMDA travel in the memory of a backend: its options, see MATHJSTENCIL */
@@ -195,9 +193,9 @@ PETSC_INTERN PetscErrorCode HJMatExpandIn(Mat, const HJArrayOps *);
 PETSC_INTERN PetscErrorCode HJMatReshape(Mat, HJShape);
 /* Collective. The smallest storage that holds the coefficients */
 PETSC_INTERN PetscErrorCode HJMatChoose(Mat);
-/* The same of coefficients that are all new, on all ranks: rows of a dictionary that differ only where they lead outside the domain become
-   one */
-PETSC_INTERN PetscErrorCode HJMatChooseAnew(Mat);
+/* The same of coefficients that any rank has changed. merges: all are new, and rows of a dictionary that differ only where they lead
+   outside the domain become one */
+PETSC_INTERN PetscErrorCode HJMatChooseStorage(Mat, PetscBool merges);
 /* Coefficients of one slot at the owned points, 0 where they lead outside the domain, in the memory of ops */
 PETSC_INTERN PetscErrorCode HJMatGetSlot(Mat, const HJArrayOps *, PetscInt slot, PetscScalar array[]);
 PETSC_INTERN PetscBool      HJMatIsFinite(PetscInt, const PetscScalar[]);
@@ -233,9 +231,6 @@ PETSC_INTERN PetscErrorCode HJMatComposeStored(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroRows_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatZeroRowsColumns_HJStencil(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatSOR_HJStencil(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
-/* Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
-PETSC_INTERN PetscErrorCode HJMatCopyRows(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatGetRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatRestoreRow_HJStencil(Mat, PetscInt, PetscInt *, PetscInt *[], PetscScalar *[]);
 
 /* hjconvert.c, hjfactor.c, hjcsr.c */

@@ -43,6 +43,18 @@ PetscErrorCode HJMatOnDevice(Mat A, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJMatFindOps(Mat A, PetscInt n, const Vec v[], const HJArrayOps **ops)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(HJMatOnDevice(A, &device));
+  for (PetscInt i = 0; i < n && device; i++)
+    if (v[i]) PetscCall(HJVecOnDevice(v[i], &device));
+  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Index and arrays, and a dictionary's rows on the device; the rows of the host belong to both copies */
 static PetscErrorCode HJArraysRelease(const HJArrayOps *ops, HJCoefficients *c)
 {
@@ -132,33 +144,16 @@ PetscErrorCode HJMatGetDevice(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTouchedHost(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_CPU;
-  hj->symmetric = PETSC_BOOL3_UNKNOWN;
-  if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatTouchedDevice(Mat A)
-{
-  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
-
-  PetscFunctionBegin;
-  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : PETSC_OFFLOAD_GPU;
-  hj->symmetric = PETSC_BOOL3_UNKNOWN;
-  PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJMatTouched(Mat A, const HJArrayOps *ops)
 {
+  Mat_HJStencil  *hj   = (Mat_HJStencil *)A->data;
+  const PetscBool host = (PetscBool)(ops == &HJArraysHost);
+
   PetscFunctionBegin;
-  if (ops == &HJArraysHost) PetscCall(HJMatTouchedHost(A));
-  else PetscCall(HJMatTouchedDevice(A));
+  hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : host ? PETSC_OFFLOAD_CPU : PETSC_OFFLOAD_GPU;
+  hj->symmetric = PETSC_BOOL3_UNKNOWN;
+  if (!host) PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
+  else if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,11 +190,8 @@ PetscErrorCode HJMatGetIn(Mat A, const HJArrayOps *ops, HJCoefficients **c)
 
 PetscErrorCode HJMatGetHome(Mat A, const HJArrayOps **ops, HJCoefficients **c)
 {
-  PetscBool device;
-
   PetscFunctionBegin;
-  PetscCall(HJMatOnDevice(A, &device));
-  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscCall(HJMatFindOps(A, 0, NULL, ops));
   PetscCall(HJMatGetIn(A, *ops, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,19 +230,6 @@ PetscErrorCode HJMatGetProducts(Mat A, const HJArrayOps *ops, HJProducts **produ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatOnDeviceWith(Mat A, Vec x, Vec y, PetscBool *on)
-{
-  PetscBool there = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCall(HJMatOnDevice(A, on));
-  if (!*on) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJVecOnDevice(x, on));
-  if (y) PetscCall(HJVecOnDevice(y, &there));
-  *on = (PetscBool)(*on && there);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A row for all points is the same on all ranks, and in both memories on the host */
 static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJCoefficients *c, PetscBool *symmetric)
 {
@@ -285,14 +264,10 @@ PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoe
 
 PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **products, HJCoefficients **c)
 {
-  Mat_HJStencil    *hj = (Mat_HJStencil *)A->data;
-  const HJArrayOps *ops;
-  PetscBool         device;
+  const HJArrayOps *ops = &HJArraysHost;
 
   PetscFunctionBegin;
-  PetscCall(HJMatOnDeviceWith(A, x, y, &device));
-  if (device && b) PetscCall(HJVecOnDevice(b, &device));
-  ops = device ? hj->device : &HJArraysHost;
+  PetscCall(HJMatFindOps(A, 3, (const Vec[]){x, b, y}, &ops));
   PetscCall(HJMatGetKnown(A, ops, PETSC_TRUE, c));
   PetscCall(HJMatGetProducts(A, ops, products));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -478,7 +478,7 @@ static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
   PetscCall(HJMatOnDevice(A, &device));
   if (device && hj->valid == PETSC_OFFLOAD_CPU && hj->c.storage == HJ_COEFFICIENTS_ARRAYS) {
     PetscCall(HJMatGetDevice(A));
-    PetscCall(HJMatTouchedDevice(A));
+    PetscCall(HJMatTouched(A, hj->device));
   }
   *ops = device && hj->valid != PETSC_OFFLOAD_CPU ? hj->device : &HJArraysHost;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -487,19 +487,19 @@ static PetscErrorCode HJMatFindMemory(Mat A, const HJArrayOps **ops)
 /* A matrix that lives on the device keeps no copy on the host */
 static PetscErrorCode HJMatSettle(Mat A)
 {
-  PetscBool device;
+  Mat_HJStencil *hj = (Mat_HJStencil *)A->data;
+  PetscBool      device;
 
   PetscFunctionBegin;
   PetscCall(HJMatOnDevice(A, &device));
   if (device) {
     PetscCall(HJMatGetDevice(A));
-    PetscCall(HJMatTouchedDevice(A));
+    PetscCall(HJMatTouched(A, hj->device));
   } else PetscCall(HJMatGetHost(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of coefficients that any rank has changed; merges: those of a dictionary are compared too */
-static PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
+PetscErrorCode HJMatChooseStorage(Mat A, PetscBool merges)
 {
   Mat_HJStencil    *hj      = (Mat_HJStencil *)A->data;
   HJCoefficients   *c       = &hj->c;
@@ -543,13 +543,6 @@ PetscErrorCode HJMatChoose(Mat A)
   PetscFunctionBegin;
   PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)A), &changed));
   if (changed) PetscCall(HJMatChooseStorage(A, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJMatChooseAnew(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(HJMatChooseStorage(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

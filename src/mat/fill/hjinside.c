@@ -66,7 +66,7 @@ PetscErrorCode HJMatCreateInside(Mat A, const HJKnown *known, DM inner, Mat *B)
   if (c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJInsideFillArrays(ops, &hj->grid, c, &known->inside, *B));
   else PetscCall(HJInsideFillRows(ops, &hj->grid, c, &known->inside, *B));
   PetscCall(HJMatTouched(*B, ops));
-  PetscCall(HJMatChooseAnew(*B));
+  PetscCall(HJMatChooseStorage(*B, PETSC_TRUE));
   PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatIsSymmetricKnown(A, &set, &flag));

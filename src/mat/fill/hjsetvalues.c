@@ -94,7 +94,7 @@ static PetscErrorCode MatHJStencilRestoreArrayDOF_HJStencil(Mat A, PetscInt di, 
              di, dj, dk);
   PetscCall(HJMatGetIndexed(A, hj->use[s].vec, PETSC_TRUE, array));
   PetscCall(VecDestroy(&hj->use[s].vec));
-  PetscCall(HJMatTouchedHost(A));
+  PetscCall(HJMatTouched(A, &HJArraysHost));
   hj->use[s].touched = PETSC_TRUE;
   A->assembled       = PETSC_FALSE;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
@@ -198,11 +198,11 @@ static PetscErrorCode MatHJStencilSetRow_HJStencil(Mat A, PetscInt n, const MatS
 
 static PetscErrorCode MatHJStencilGetMemType_HJStencil(Mat A, PetscMemType *mtype)
 {
-  PetscBool device;
+  const HJArrayOps *ops;
 
   PetscFunctionBegin;
-  PetscCall(HJMatOnDevice(A, &device));
-  *mtype = device ? ((Mat_HJStencil *)A->data)->device->backend->mtype : PETSC_MEMTYPE_HOST;
+  PetscCall(HJMatFindOps(A, 0, NULL, &ops));
+  *mtype = ops->backend->mtype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,8 +13,7 @@ static PetscErrorCode HJMatMultiply(Mat A, PetscBool transpose, PetscScalar alph
 
   PetscFunctionBegin;
   PetscCall(HJMatChooseProducts(A, x, b, y, &products, &c));
-  if (transpose) PetscCall(HJProductsApplyTranspose(products, c, alpha, x, b, y));
-  else PetscCall(HJProductsApply(products, c, alpha, x, b, y));
+  PetscCall(HJProductsApply(products, c, transpose, alpha, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,11 +56,8 @@ static PetscErrorCode MatMultTransposeAdd_HJStencil(Mat A, Vec x, Vec b, Vec y)
 /* Where the matrix lives, if both vectors are there too; else the host */
 static PetscErrorCode HJMatGetWith(Mat A, Vec x, Vec y, const HJArrayOps **ops, HJCoefficients **c)
 {
-  PetscBool device;
-
   PetscFunctionBegin;
-  PetscCall(HJMatOnDeviceWith(A, x, y, &device));
-  *ops = device ? ((Mat_HJStencil *)A->data)->device : &HJArraysHost;
+  PetscCall(HJMatFindOps(A, 2, (const Vec[]){x, y}, ops));
   PetscCall(HJMatGetIn(A, *ops, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,21 +335,6 @@ static PetscErrorCode MatDuplicate_HJStencil(Mat A, MatDuplicateOption op, Mat *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatCopyRows(Mat A, Mat B)
-{
-  PetscFunctionBegin;
-  for (PetscInt r = A->rmap->rstart; r < A->rmap->rend; r++) {
-    PetscInt     n, *columns;
-    PetscScalar *values;
-
-    PetscCall(MatGetRow_HJStencil(A, r, &n, &columns, &values));
-    PetscCall(MatSetValues(B, 1, &r, n, columns, values, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
 {
   PetscBool same;
@@ -363,7 +344,7 @@ static PetscErrorCode MatCopy_HJStencil(Mat A, Mat B, MatStructure str)
   if (same) PetscCall(HJMatSameGrid(A, B, &same));
   if (!same) {
     PetscCall(MatZeroEntries(B));
-    PetscCall(HJMatCopyRows(A, B));
+    PetscCall(HJCopyRows(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(HJMatCheckArrays(B));
@@ -520,8 +501,7 @@ static PetscErrorCode HJMatSums(Mat A, NormType type, PetscReal largest, Vec sum
   else c.rows = a;
   PetscCall(VecDuplicate(sums, &ones));
   PetscCall(VecSet(ones, 1.0));
-  if (type == NORM_1) PetscCall(HJProductsApplyTranspose(hj->products, &c, 1.0, ones, NULL, sums));
-  else PetscCall(HJProductsApply(hj->products, &c, 1.0, ones, NULL, sums));
+  PetscCall(HJProductsApply(hj->products, &c, (PetscBool)(type == NORM_1), 1.0, ones, NULL, sums));
   PetscCall(VecDestroy(&ones));
   PetscCall(PetscFree(a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -563,7 +543,7 @@ static PetscErrorCode MatNorm_HJStencil(Mat A, NormType type, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
+static PetscErrorCode MatGetRow_HJStencil(Mat A, PetscInt row, PetscInt *n, PetscInt **columns, PetscScalar **values)
 {
   Mat_HJStencil *hj  = (Mat_HJStencil *)A->data;
   const PetscInt dof = hj->c.dof, number = row / dof, point = number - hj->layout.start;

@@ -55,7 +55,7 @@ static PetscErrorCode HJGalerkinTakeRows(Mat C, HJGalerkinRows *rows)
   c->nrows   = rows->nrows;
   c->rows    = rows->rows;
   c->index   = rows->index;
-  PetscCall(HJMatTouchedHost(C));
+  PetscCall(HJMatTouched(C, &HJArraysHost));
   hj->changed = PETSC_TRUE;
   PetscCall(HJMatChoose(C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,7 +74,7 @@ static PetscErrorCode HJGalerkinTryRows(HJGalerkins *op, Mat A, Mat P, Mat C, Pe
   if (((Mat_HJTransfer *)P->data)->variable || hj->c.storage == HJ_COEFFICIENTS_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMatGetHost(A));
   PetscCall(HJGalerkinsFindRows(op, &hj->c, rows_fit, &rows));
-  if (!on_host) PetscCall(HJMatTouchedDevice(A));
+  if (!on_host) PetscCall(HJMatTouched(A, hj->device));
   hj->symmetric = symmetric; /* A itself did not change */
   if (*rows_fit) PetscCall(HJGalerkinTakeRows(C, &rows));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,7 +30,7 @@ static PetscErrorCode HJTransferApply(Mat P, PetscBool transpose, Vec x, Vec b, 
   PetscCall(HJVecOnDevice(y, &on[2]));
 #endif
   PetscCall(HJTransferGetOps(P, (PetscBool)(on[0] && on[1] && on[2] && !bound && !((Mat_HJTransfer *)P->data)->host_only), &op));
-  PetscCall(HJTransfersApply(op, transpose, x, b, y));
+  PetscCall(HJTransfersApply(op, transpose, NULL, x, b, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,10 +62,10 @@ static PetscErrorCode MatMultTransposeAdd_HJTransfer(Mat P, Vec x, Vec b, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMatTransferSetStars(Mat P, PetscBool stars)
+PetscErrorCode HJMatTransferSetStars(Mat P)
 {
   PetscFunctionBegin;
-  ((Mat_HJTransfer *)P->data)->stars = stars;
+  ((Mat_HJTransfer *)P->data)->stars = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -95,47 +95,6 @@ PetscErrorCode MatGetRow_HJTransfer(Mat P, PetscInt row, PetscInt *n, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJTransferPreallocate(Mat P, Mat B)
-{
-  PetscInt *own, *other;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc2(P->rmap->n, &own, P->rmap->n, &other));
-  for (PetscInt r = 0; r < P->rmap->n; r++) {
-    PetscInt n, *columns;
-
-    PetscCall(MatGetRow_HJTransfer(P, P->rmap->rstart + r, &n, &columns, NULL));
-    for (PetscInt e = 0; e < n; e++) {
-      if (columns[e] >= P->cmap->rstart && columns[e] < P->cmap->rend) own[r]++;
-      else other[r]++;
-    }
-  }
-  PetscCall(MatSeqAIJSetPreallocation(B, 0, own));
-  PetscCall(MatMPIAIJSetPreallocation(B, 0, own, 0, other));
-  PetscCall(PetscFree2(own, other));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A matrix of type AIJ, or one that is derived from it, with all entries */
-static PetscErrorCode HJTransferCreateAIJ(Mat P, MatType type, Mat *B)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)P), B));
-  PetscCall(MatSetSizes(*B, P->rmap->n, P->cmap->n, P->rmap->N, P->cmap->N));
-  PetscCall(MatSetType(*B, type));
-  PetscCall(HJTransferPreallocate(P, *B));
-  for (PetscInt r = P->rmap->rstart; r < P->rmap->rend; r++) {
-    PetscInt     n, *columns;
-    PetscScalar *values;
-
-    PetscCall(MatGetRow_HJTransfer(P, r, &n, &columns, &values));
-    PetscCall(MatSetValues(*B, 1, &r, n, columns, values, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
 {
   Mat_HJTransfer *tr   = (Mat_HJTransfer *)P->data;
@@ -145,7 +104,11 @@ PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
   if (!tr->aij) {
     if (tr->variable) PetscCall(HJTransferGetOps(P, PETSC_FALSE, &host));
     PetscCall(PetscInfo(P, "The interpolation is also kept as AIJ, for an operation that needs its rows\n"));
-    PetscCall(HJTransferCreateAIJ(P, MATAIJ, &tr->aij));
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)P), &tr->aij));
+    PetscCall(MatSetSizes(tr->aij, P->rmap->n, P->cmap->n, P->rmap->N, P->cmap->N));
+    PetscCall(MatSetType(tr->aij, MATAIJ));
+    PetscCall(HJPreallocateRows(P, tr->aij));
+    PetscCall(HJCopyRows(P, tr->aij));
   }
   *aij = tr->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
