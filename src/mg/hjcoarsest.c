@@ -175,7 +175,8 @@ static PetscErrorCode HJMGInvert(PC_HJMG *mg, PetscInt n, PetscBool pivots, Pets
 }
 
 /* mg->inverse, where its memory is there. (A + s P)^-1 = A^+ + P / s, P the projection on the constants: what P adds is taken out again on
-   the host, and the solution then has no constants in it. One point has nothing else: what rounding has left of its diagonal says nothing */
+   the host, and the solution then has no constants in it. One point has nothing else: what rounding has left of its diagonal says
+   nothing */
 static PetscErrorCode HJMGFillInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, PetscBool *made)
 {
   HJMGLevel            *level = &mg->level[mg->nlevels - 1];

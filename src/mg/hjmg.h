@@ -108,8 +108,8 @@ typedef struct {
   PetscReal    skew;         /* bound of the skew part of D^-1 A; < 0: not yet found for these values */
   PetscReal    skew_rows;    /* the same before a better bound of it is looked for */
   PetscBool    flows;        /* convection: see hjflow.c */
-  PetscReal    tried;        /* of a coarse level: with this share of the usual weight subiterations were seen to grow nothing; 0: with none;
-                                < 0: none was tried */
+  PetscReal    tried;        /* of a coarse level: with this share of the usual weight subiterations were seen to grow nothing; 0: with
+                                none; < 0: none was tried */
   PetscInt     safe_k;       /* with more subiterations than this the smoother may grow, see HJScheduleSafeK() */
   PetscReal    jump;         /* the largest jump of the coefficients, 0 to 1, see HJJump; < 0: not looked for */
   PetscReal    rough;        /* share of the points at which they jump much; 0 where A is not symmetric, as many sweeps may grow then */

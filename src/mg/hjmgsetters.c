@@ -421,6 +421,9 @@ HJ_WORD_METHODS(PCHJMG, CoarseSolve, HJMG, coarse, PC_HJMG_COARSE_SOLVE_INVERSE,
    of them. Where coefficients jump by much set-up tries whether cycles on coarse grids converge quickly. Where they do not, one of these
    grids is the coarsest, and is factored: in 2D with up to 4300 points or a fourteenth of those of the finest grid, in 3D up to 5000.
 
+   With several unknowns a point that are coupled, cycles that set-up sees grow are given up for factors of the finest grid, if that has up
+   to 20000 unknowns, whatever was asked for.
+
 .seealso: `PCHJMG`, `PCHJMGCoarseSolve`, `PCHJMGGetCoarseSolve()`
 @*/
 HJ_PUBLIC_SETTER(PCHJMGSetCoarseSolve, PCHJMGCoarseSolve, Enum)

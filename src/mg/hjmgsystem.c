@@ -554,11 +554,12 @@ static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place */
+/* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place:
+   also where sweeps were asked for, as such a cycle hides from a Krylov method what it should solve */
 static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
 {
-  PetscInt       n;
-  PetscBool      set, spd;
+  PetscInt  n;
+  PetscBool set, spd;
 
   PetscFunctionBegin;
   *unsafe = PETSC_FALSE;
@@ -567,7 +568,7 @@ static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
   PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
   if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(pc->pmat, &n, NULL));
-  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR); /* whatever was asked for: such a cycle hides from a Krylov method what it should solve */
+  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR);
   PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
                       *unsafe ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
   PetscFunctionReturn(PETSC_SUCCESS);
