@@ -4,6 +4,7 @@
    MATHJSTENCIL, filled in all ways that there are, again and again, with one point and many: it is the AIJ matrix. What it knows of its
    values: test_matclaims.c; from AIJ: test_matconvert.c; what it refuses: test_matrefused.c.
 */
+#include "hjcolors.h"
 #include "hjmatcase.h"
 
 static const char *const ways[] =
@@ -296,30 +297,13 @@ static PetscErrorCode TestSmall(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x, A a Mat: of which finite differences are the entries */
-static PetscErrorCode Multiply(void *unused, Vec x, Vec y, void *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMult((Mat)A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ColorBy(Mat B, DM da, Mat A)
 {
-  MatFDColoring color;
-  ISColoring    is;
-  Vec           x;
+  ISColoring is;
 
   PetscFunctionBegin;
   PetscCall(DMCreateColoring(da, IS_COLORING_GLOBAL, &is));
-  PetscCall(MatFDColoringCreate(A, is, &color));
-  PetscCall(MatFDColoringSetFunction(color, (void *)Multiply, B));
-  PetscCall(MatFDColoringSetUp(A, is, color));
-  PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(MatFDColoringApply(A, color, x, NULL));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatFDColoringDestroy(&color));
+  PetscCall(ColorsRecover(is, A, B));
   PetscCall(ISColoringDestroy(&is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

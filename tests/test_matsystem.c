@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* MATHJSTENCIL with several unknowns a point, against AIJ: filling, products, sums, rows, conversions; on random grids and boundaries.
    ranks: 1 2 3 4 */
+#include "hjcolors.h"
 #include "hjsystemcase.h"
 #include "hjcapture.h"
 
@@ -252,32 +253,6 @@ static PetscErrorCode TestZeroRows(const System *s, DM da, Mat A, Mat B, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x, A a Mat: of which finite differences are the entries */
-static PetscErrorCode Multiply(void *unused, Vec x, Vec y, void *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMult((Mat)A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A becomes B by finite differences in these colours */
-static PetscErrorCode Recover(ISColoring is, Mat A, Mat B)
-{
-  MatFDColoring color;
-  Vec           x;
-
-  PetscFunctionBegin;
-  PetscCall(MatFDColoringCreate(A, is, &color));
-  PetscCall(MatFDColoringSetFunction(color, (void *)Multiply, B));
-  PetscCall(MatFDColoringSetUp(A, is, color));
-  PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(MatFDColoringApply(A, color, x, NULL));
-  PetscCall(VecDestroy(&x));
-  PetscCall(MatFDColoringDestroy(&color));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Colours that a MatColoring finds from the matrix, which AIJ gives with rows of the same columns as one: each row has one all the same */
 static PetscErrorCode TestColors(Mat A, Mat B, MatColoringType type, const char *name)
 {
@@ -301,7 +276,7 @@ static PetscErrorCode TestColors(Mat A, Mat B, MatColoringType type, const char 
   PetscCall(PetscSNPrintf(what, sizeof(what), "colours of type %s, one for each row", type));
   PetscCall(HJTestOK(all, "%s: %s", name, what));
   if (all) {
-    PetscCall(Recover(is, C, B));
+    PetscCall(ColorsRecover(is, C, B));
     PetscCall(Difference(C, B, &largest));
     PetscCall(MatNorm(B, NORM_INFINITY, &norm));
     PetscCall(HJTestDetail("# largest difference %g of %g", (double)largest, (double)norm));
