@@ -528,6 +528,20 @@ PetscErrorCode HJMGMultiplyVector(Vec b, Vec factor, Vec product)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The finest level's matrix with rows times scale, which make it symmetric but for rounding or do not: half of it is kept then */
+static PetscErrorCode HJMGMakeScaled(PC pc, Vec scale, PetscBool symmetric, Mat *A, HJOperator **op)
+{
+  const HJMGLevel *level = &((PC_HJMG *)pc->data)->level[0];
+
+  PetscFunctionBegin;
+  *op = NULL;
+  PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, A));
+  PetscCall(MatDiagonalScale(*A, scale, NULL));
+  if (symmetric) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(HJMGMakeOperator(pc, *A, level->da, op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Cycles are those of A, the finest level's matrix with rows times scale, from here on */
 static PetscErrorCode HJMGTakeScaled(PC pc, Mat A, Vec scale, HJOperator *op)
 {
@@ -549,7 +563,7 @@ static PetscErrorCode HJMGScaleSymmetric(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
   HJMGLevel  *level = &mg->level[0];
-  HJOperator *op    = NULL;
+  HJOperator *op;
   Mat         A;
   Vec         scale;
   PetscReal   skew[2] = {level->skew_rows, 0.0};
@@ -563,10 +577,7 @@ static PetscErrorCode HJMGScaleSymmetric(PC pc)
     PetscCall(PetscInfo(pc, "Skew part of D^-1 A is %g: it is not that of scaled rows\n", (double)skew[0]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
-  PetscCall(MatDiagonalScale(A, scale, NULL));
-  if (exact) PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE)); /* but for rounding: half of it is kept */
-  PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
+  PetscCall(HJMGMakeScaled(pc, scale, exact, &A, &op));
   PetscCall(HJBoundSkew(op, &skew[1]));
   pays         = (PetscBool)(skew[1] < (1.0 - HJ_MG_SCALE_GAIN) * skew[0]);
   mg->unscaled = pays ? 0.0 : skew[0];
@@ -586,7 +597,7 @@ static PetscErrorCode HJMGScaleFlow(PC pc)
 {
   PC_HJMG    *mg    = (PC_HJMG *)pc->data;
   HJMGLevel  *level = &mg->level[0];
-  HJOperator *op    = NULL;
+  HJOperator *op;
   Mat         A;
   Vec         scale;
   PetscBool   wants;
@@ -596,9 +607,7 @@ static PetscErrorCode HJMGScaleFlow(PC pc)
   if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeFlowScale(level, &scale));
   PetscCall(PetscInfo(pc, "The flow is much faster in some places than in others: rows are divided by the roots of their diagonals\n"));
-  PetscCall(MatDuplicate(level->A, MAT_COPY_VALUES, &A));
-  PetscCall(MatDiagonalScale(A, scale, NULL));
-  PetscCall(HJMGMakeOperator(pc, A, level->da, &op));
+  PetscCall(HJMGMakeScaled(pc, scale, PETSC_FALSE, &A, &op));
   PetscCall(HJMGTakeScaled(pc, A, scale, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
