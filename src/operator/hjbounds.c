@@ -187,23 +187,8 @@ static PetscErrorCode HJAbsoluteBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not by MatConvert(), which of MATMPIBAIJ and MATMPISELL takes a block apart and makes it anew (PETSc 3.18): others, as MatFDColoring,
-   have pointers into it */
-static PetscErrorCode HJCreateAIJ(Mat A, Mat *M)
-{
-  PetscInt m, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), M));
-  PetscCall(MatSetSizes(*M, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(MatSetType(*M, MATAIJ));
-  PetscCall(HJPreallocateRows(A, *M));
-  PetscCall(HJCopyRows(A, *M));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A as an AIJ matrix of its own; NULL where it gives no rows */
+/* A as an AIJ matrix of its own; NULL where it gives no rows. MatConvert() takes a block of MATMPIBAIJ and MATMPISELL apart and makes it
+   anew (PETSc 3.18), into which others, as MatFDColoring, have pointers */
 static PetscErrorCode HJRowsCreate(Mat A, Mat *M)
 {
   PetscBool aij, upper, has_rows;

@@ -45,3 +45,17 @@ PetscErrorCode HJCopyRows(Mat A, Mat B)
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode HJCreateAIJ(Mat A, Mat *B)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*B, MATAIJ));
+  PetscCall(HJPreallocateRows(A, *B));
+  PetscCall(HJCopyRows(A, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -52,6 +52,8 @@ PETSC_INTERN PetscErrorCode HJMatCreateComponent(Mat A, PetscInt component, DM d
 PETSC_INTERN PetscErrorCode HJPreallocateRows(Mat, Mat);
 /* Collective. Sets every entry of every row in a matrix of any type that is zero or new, and assembles it */
 PETSC_INTERN PetscErrorCode HJCopyRows(Mat, Mat);
+/* Collective. The same entries in a new AIJ matrix */
+PETSC_INTERN PetscErrorCode HJCreateAIJ(Mat, Mat *);
 
 /* Who works on arrays of coefficients in a memory; NULL: nobody does there */
 PETSC_INTERN const HJArrayOps *HJArraysIn(PetscMemType);

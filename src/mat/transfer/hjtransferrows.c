@@ -104,11 +104,7 @@ PetscErrorCode HJTransferGetAIJ(Mat P, Mat *aij)
   if (!tr->aij) {
     if (tr->variable) PetscCall(HJTransferGetOps(P, PETSC_FALSE, &host));
     PetscCall(PetscInfo(P, "The interpolation is also kept as AIJ, for an operation that needs its rows\n"));
-    PetscCall(MatCreate(PetscObjectComm((PetscObject)P), &tr->aij));
-    PetscCall(MatSetSizes(tr->aij, P->rmap->n, P->cmap->n, P->rmap->N, P->cmap->N));
-    PetscCall(MatSetType(tr->aij, MATAIJ));
-    PetscCall(HJPreallocateRows(P, tr->aij));
-    PetscCall(HJCopyRows(P, tr->aij));
+    PetscCall(HJCreateAIJ(P, &tr->aij));
   }
   *aij = tr->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
