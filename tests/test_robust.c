@@ -75,6 +75,7 @@ static const struct {
   {{MAZE, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
   {{LABYRINTH, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 12},
   {{DISCS, 3, {33, 33, 33}, 1e6, PETSC_FALSE}, {65, 65, 65}, 12},
+  {{SPIRAL, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */

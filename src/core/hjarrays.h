@@ -52,6 +52,12 @@ typedef struct {
   PetscScalar number;       /* that of the first such point, else 0 */
 } HJSlotHolds;
 
+/* A yes or no that is found in some memory, and that the host reads when it needs it */
+typedef struct {
+  PetscScalar *yes; /* on the host: not 0 */
+  void        *found;
+} HJAnswer;
+
 /* Calls for a device are launched on PETSc's current stream and do not wait, but for those that fill memory of the host */
 typedef struct {
   const HJBackendOps *backend;
@@ -115,4 +121,10 @@ typedef struct {
   /* to[which[i]] = p factor[i] from[which[i]] + q base[which[i]], no place twice; from and base are not read where p or q is 0 */
   PetscErrorCode (*mix_at)(PetscCount, const PetscCount *which, PetscScalar p, const PetscScalar *factor, const PetscScalar *from,
                            PetscScalar q, const PetscScalar *base, PetscScalar *to);
+  /* Asks whether x, or y unless it is NULL, is not 0 at some of these places; NaN is not 0. answer_wait() waits for this alone, not for
+     what was started after it */
+  PetscErrorCode (*ask_some)(PetscCount, const PetscCount *which, const PetscScalar *x, const PetscScalar *y, HJAnswer *);
+  PetscErrorCode (*answer_create)(HJAnswer *);
+  PetscErrorCode (*answer_wait)(const HJAnswer *, PetscBool *yes);
+  PetscErrorCode (*answer_destroy)(HJAnswer *);
 } HJArrayOps;

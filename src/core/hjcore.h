@@ -238,8 +238,8 @@ static inline HJ_HOST_DEVICE PetscScalar HJDiagonalInverse(PetscScalar d)
 }
 
 /*
-   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one is halved in each direction and has no neighbours,
-   or is cut into lines, where n[1] are the rank's own. first: own fine place that the first own coarse point lies on, 0 or 1. P is bilinear
+   What a 2D sweep has to do with the next coarser grid, of n points, where the fine one is halved in each direction and has no neighbours
+   but itself, or is cut into lines: n[1] are its own. first: own fine place that the first own coarse point lies on, 0 or 1. P is bilinear
    interpolation; scale: of points that hang, see HJTransferGetScale(). Nothing, where both correction and restricted are NULL; at most one
    of them is not.
    correction: the sweep begins with x + P correction in place of x. beside: so many lines of it below and above the rank's own as a sweep

@@ -281,8 +281,9 @@ static inline HJ_HOST_DEVICE PetscBool HJIsShore(const HJFine *a, const HJFineRo
 
 /*
    Whether a fine point is a diagonal alone, but land that values go around: of the 8 points around it in a plane of refined directions
-   those that are coupled make one piece, both in one direction are among them, and nothing flows from those beside it to it. Were its
-   coarse point out of use, none would have values from beyond it, and what is smooth would be less so on each next grid
+   those that are coupled make one piece, each coupled to the next one, both in one direction are among them, and nothing flows from those
+   beside it to it. Were its coarse point out of use, none would have values from beyond it, and what is smooth would be less so on each
+   next grid. Points around a wall that passes between the points of a coarse grid, and through this one, are two pieces
 */
 HJ_CALLED PetscBool HJIsIsland(const HJColumns *w, const HJFine *a, const PetscInt at[3])
 {
@@ -291,8 +292,8 @@ HJ_CALLED PetscBool HJIsIsland(const HJColumns *w, const HJFine *a, const PetscI
   if (a->e.storage == HJ_COEFFICIENTS_ROW || !HJFineRowIsDiagonal(a, &own)) return PETSC_FALSE;
   for (int across = 0; across < 3; across++) { /* the plane's normal */
     const int    d = across == 0 ? 1 : 0, e = across == 2 ? 1 : 2;
-    unsigned int water  = 0; /* bits around the point, a place after another */
-    int          shores = 0, back[3] = {0, 0, 0};
+    unsigned int water = 0, linked = 0; /* bits around the point, a place after another; linked: coupled to the next one */
+    int          shores = 0, back[3] = {0, 0, 0}, next[3] = {0, 0, 0};
 
     if (!w->step[d] || !w->step[e]) continue; /* of other directions no ghosts are there */
     for (int o = 0; o < 8; o++) {
@@ -301,15 +302,18 @@ HJ_CALLED PetscBool HJIsIsland(const HJColumns *w, const HJFine *a, const PetscI
 
       back[d] = o % 4 == 2 ? 0 : o > 2 && o < 6 ? 1 : -1;
       back[e] = o % 4 == 0 ? 0 : o < 4 ? -1 : 1;
+      next[d] = o < 4 && o > 0 && o != 3 ? -1 : o > 4 && o < 7 ? 1 : 0;
+      next[e] = o == 3 || o == 4 ? -1 : o == 7 || o == 0 ? 1 : 0;
       p[d] -= back[d];
       p[e] -= back[e];
       if (!HJPointInside(&a->domain, p[0], p[1], p[2])) continue;
       r = HJFineRowAt(a, p[0], p[1], p[2]);
       if (HJFineRowIsDiagonal(a, &r)) continue;
       water |= 1u << o;
+      if (HJFineEntry(a, &r, HJFineSlot(a, next[0], next[1], next[2])) != 0.0) linked |= 1u << o;
       if (o % 2 == 0 && !HJIsShore(a, &r, HJFineSlot(a, back[0], back[1], back[2]))) return PETSC_FALSE;
     }
-    for (int o = 0; o < 8; o++) shores += (water >> o & 1) && !(water >> (o + 1) % 8 & 1);
+    for (int o = 0; o < 8; o++) shores += (water >> o & 1) && !(linked >> o & water >> (o + 1) % 8 & 1);
     if (shores < 2 && ((water & 0x11) == 0x11 || (water & 0x44) == 0x44)) return PETSC_TRUE;
   }
   return PETSC_FALSE;

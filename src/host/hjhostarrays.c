@@ -222,6 +222,38 @@ static PetscErrorCode HJArraysMixAt_Host(PetscCount n, const PetscCount *which, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJArraysAskSome_Host(PetscCount n, const PetscCount *which, const PetscScalar *x, const PetscScalar *y,
+                                           HJAnswer *answer)
+{
+  PetscBool some = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n && !some; i++) some = (PetscBool)(!(x[which[i]] == 0.0) || (y && !(y[which[i]] == 0.0)));
+  *answer->yes = some ? 1.0 : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAnswerCreate_Host(HJAnswer *answer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(1, &answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAnswerWait_Host(const HJAnswer *answer, PetscBool *yes)
+{
+  PetscFunctionBegin;
+  *yes = (PetscBool)(*answer->yes != 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAnswerDestroy_Host(HJAnswer *answer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_Host(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const size_t bytes = (size_t)HJBoxWidth(part, 0) * size;
@@ -395,31 +427,35 @@ static PetscErrorCode HJArraysKnown_Host(const HJCoefficients *c, PetscScalar *m
 }
 
 const HJArrayOps HJArraysHost = {
-  .backend     = &HJBackendHost,
-  .alloc       = HJArraysAlloc_Host,
-  .free        = HJArraysFree_Host,
-  .copy        = HJArraysCopy_Host,
-  .zero        = HJArraysZero_Host,
-  .combine     = HJArraysCombine_Host,
-  .multiply    = HJArraysMultiply_Host,
-  .nonzero     = HJArraysNonzero_Host,
-  .slot        = HJArraysSlot_Host,
-  .symmetric   = HJArraysSymmetric_Host,
-  .shifted     = HJArraysShifted_Host,
-  .gather      = HJArraysGather_Host,
-  .scatter     = HJArraysScatter_Host,
-  .mix_at      = HJArraysMixAt_Host,
-  .part        = HJArraysPart_Host,
-  .couples     = HJArraysCouples_Host,
-  .add         = HJArraysAdd_Host,
-  .put         = HJArraysPut_Host,
-  .scan        = HJArraysScan_Host,
-  .number      = HJArraysNumber_Host,
-  .alloc_zeros = HJArraysAllocZeros_Host,
-  .spread      = HJArraysSpread_Host,
-  .join        = HJArraysJoin_Host,
-  .spread_all  = HJArraysSpreadAll_Host,
-  .join_all    = HJArraysJoinAll_Host,
-  .holds       = HJArraysHolds_Host,
-  .known       = HJArraysKnown_Host,
+  .backend        = &HJBackendHost,
+  .alloc          = HJArraysAlloc_Host,
+  .free           = HJArraysFree_Host,
+  .copy           = HJArraysCopy_Host,
+  .zero           = HJArraysZero_Host,
+  .combine        = HJArraysCombine_Host,
+  .multiply       = HJArraysMultiply_Host,
+  .nonzero        = HJArraysNonzero_Host,
+  .slot           = HJArraysSlot_Host,
+  .symmetric      = HJArraysSymmetric_Host,
+  .shifted        = HJArraysShifted_Host,
+  .gather         = HJArraysGather_Host,
+  .scatter        = HJArraysScatter_Host,
+  .mix_at         = HJArraysMixAt_Host,
+  .part           = HJArraysPart_Host,
+  .couples        = HJArraysCouples_Host,
+  .add            = HJArraysAdd_Host,
+  .put            = HJArraysPut_Host,
+  .scan           = HJArraysScan_Host,
+  .number         = HJArraysNumber_Host,
+  .alloc_zeros    = HJArraysAllocZeros_Host,
+  .spread         = HJArraysSpread_Host,
+  .join           = HJArraysJoin_Host,
+  .spread_all     = HJArraysSpreadAll_Host,
+  .join_all       = HJArraysJoinAll_Host,
+  .holds          = HJArraysHolds_Host,
+  .known          = HJArraysKnown_Host,
+  .ask_some       = HJArraysAskSome_Host,
+  .answer_create  = HJAnswerCreate_Host,
+  .answer_wait    = HJAnswerWait_Host,
+  .answer_destroy = HJAnswerDestroy_Host,
 };

@@ -32,7 +32,7 @@ static PetscErrorCode HJMGInsideMove(HJMGInside in, HJMGInsideWay way, Vec whole
   HJVecArray   w, i;
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->points.stage, &w));
+  PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &in->points.stage[0], &w));
   PetscCall(HJVecOpen(in->ops, NULL, out ? HJ_READ : HJ_WRITE, inside, NULL, &i));
   if (out) PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, box, i.used, owned, w.used));
   else PetscCall((*in->arrays->part)(sizeof(PetscScalar), box, owned, w.used, box, i.used));
@@ -200,13 +200,14 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsidePlace(PC pc, PetscBool placed)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool cycles, PetscBool solves)
 {
   PC_HJMG         *mg = (PC_HJMG *)pc->data;
   const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
-  mg->placed = (PetscBool)(in && placed && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  mg->placed        = (PetscBool)(in && cycles && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  mg->solves_placed = (PetscBool)(mg->placed && solves);
   if (!mg->placed) PetscCall(VecDestroy(&mg->other));
   if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
   mg->lies = HJKnownLies(&in->known, &in->grid);
@@ -218,7 +219,9 @@ PetscErrorCode HJMGInsideServes(HJMGInside in, Vec b, Vec x, PetscBool zero, Pet
 {
   PetscFunctionBegin;
   *serves = PETSC_TRUE;
-  if (in->known.kept) PetscCall(HJKnownPointsAreZero(&in->points, b, zero ? NULL : x, serves));
+  if (!in->known.kept) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(HJKnownPointsAskZero(&in->points, b, zero ? NULL : x));
+  PetscCall(HJKnownPointsAreZero(&in->points, serves));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

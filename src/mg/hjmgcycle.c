@@ -37,13 +37,13 @@ static PetscErrorCode HJMGRunLevels(PC pc, HJMGKind kind, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a cycle runs on vectors of the whole grid: they must be where the levels are */
-static PetscErrorCode HJMGIsPlaced(PC pc, Vec b, Vec x, PetscBool zero, PetscBool *is)
+/* Whether a cycle, or a solve, which may be placed, runs on vectors of the whole grid: they must be where the levels are */
+static PetscErrorCode HJMGIsPlaced(PC pc, PetscBool placed, Vec b, Vec x, PetscBool zero, PetscBool *is)
 {
   const PC_HJMG *mg = (PC_HJMG *)pc->data;
 
   PetscFunctionBegin;
-  *is = (PetscBool)(mg->placed && !HJMGIsSingle(mg));
+  *is = (PetscBool)(placed && !HJMGIsSingle(mg));
   if (*is && PetscMemTypeDevice(mg->level[0].op->ops->mtype)) PetscCall(HJVecsAreIn(mg->level[0].op->ops, b, x, is));
   if (*is) PetscCall(HJMGInsideServes(mg->inside, b, x, zero, is));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -51,13 +51,14 @@ static PetscErrorCode HJMGIsPlaced(PC pc, Vec b, Vec x, PetscBool zero, PetscBoo
 
 PetscErrorCode HJMGRun(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
 {
-  HJMGInside      in      = ((PC_HJMG *)pc->data)->inside;
+  const PC_HJMG  *mg      = (PC_HJMG *)pc->data;
+  HJMGInside      in      = mg->inside;
   const PetscBool zero    = (PetscBool)(kind != HJ_MG_ADVANCE);
   PetscBool       placed  = PETSC_FALSE;
   Vec             inner_b = b, inner_x = x;
 
   PetscFunctionBegin;
-  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, mg->placed, b, x, zero, &placed));
   if (in && !placed) PetscCall(HJMGInsideEnter(pc, transposed, zero, b, x, &inner_b, &inner_x));
   PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
   if (placed) PetscCall(HJMGInsideSetKnown(in, b, x));
@@ -292,7 +293,7 @@ static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBo
   Vec       inner_b, inner_x;
 
   PetscFunctionBegin;
-  PetscCall(HJMGIsPlaced(pc, b, x, zero, &placed));
+  PetscCall(HJMGIsPlaced(pc, mg->solves_placed, b, x, zero, &placed));
   if (placed) {
     PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, b, x, its, zero, NULL, it));
     PetscFunctionReturn(PETSC_SUCCESS);

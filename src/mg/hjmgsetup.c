@@ -358,8 +358,8 @@ static PetscErrorCode HJMGStart(PC pc)
   PetscCall(VecSet(b, 0.0));
   vx = x;
   if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
-  if (!done) {
-    for (int i = 0; i < 2; i++) PetscCall(HJMGReplay(pc, HJ_MG_APPLY, b, vx, vy));
+  for (int i = 0; i < 2 && !done; i++) PetscCall(HJMGReplay(pc, HJ_MG_APPLY, b, vx, vy));
+  if (!done && mg->solves_placed == mg->placed) {
     PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
     for (int i = 0; i < 4; i++) {
       PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, vx, vy));
@@ -380,7 +380,7 @@ static PetscErrorCode HJMGStart(PC pc)
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool placed;
+  PetscBool cycles, solves;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpGrids(pc));
@@ -396,8 +396,8 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGFlowFindApart(pc));
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGCutSlow(pc));
-  PetscCall(HJMGStepsPlaced(mg, &placed));
-  PetscCall(HJMGInsidePlace(pc, placed));
+  PetscCall(HJMGStepsPlaced(mg, &cycles, &solves));
+  PetscCall(HJMGInsidePlace(pc, cycles, solves));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));

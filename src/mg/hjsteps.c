@@ -274,23 +274,35 @@ PetscErrorCode HJMGMakeSteps(PC_HJMG *mg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *placed)
+/* Whether the steps of a list are such on the finest grid, where it takes them: sweeps, or all that take one vector or two there */
+static PetscBool HJMGListIsPlaced(const HJMGSteps *list, PetscBool sweep, PetscBool all)
+{
+  for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
+    if (s->l) continue;
+    if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL || (s->kind == HJ_MG_RESTRICT && s->x == HJ_MG_NONE)) return PETSC_FALSE;
+    if (s->kind == HJ_MG_CORRECT && s->zero) return PETSC_FALSE;
+    if (!(s->kind == HJ_MG_SWEEP ? sweep : all)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *cycles, PetscBool *solves)
 {
   const HJMGLevel *level = &mg->level[0];
+  PetscBool        sweep, all;
 
   PetscFunctionBegin;
-  *placed = PETSC_FALSE;
+  *cycles = *solves = PETSC_FALSE;
   if (!mg->inside || mg->nlevels == 1 || level->lines) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJRestrictPlaces(level->restriction, level->op, placed));
+  PetscCall(HJRestrictPlaces(level->restriction, level->op, &sweep, &all));
+  *cycles = *solves = sweep;
   for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
-    const HJMGSteps *list = &mg->steps[kind];
+    const PetscBool cycle = (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ADVANCE);
 
     if (kind == HJ_MG_ROTATED_PART) continue; /* on fewer ranks, whose grids are all inside */
-    for (const HJMGStep *s = list->step; s < list->step + list->n; s++) {
-      if (s->l) continue;
-      if (s->also == HJ_MG_ALSO_LEAVES_RESIDUAL || (s->kind == HJ_MG_RESTRICT && s->x == HJ_MG_NONE)) *placed = PETSC_FALSE;
-      if (s->kind == HJ_MG_CORRECT && s->zero) *placed = PETSC_FALSE;
-    }
+    if (HJMGListIsPlaced(&mg->steps[kind], sweep, all)) continue;
+    if (cycle) *cycles = PETSC_FALSE;
+    *solves = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 */
 #include "hjknown.h"
 #include "hjvectors.h"
+#include "core/hjagree.h"
 #include "core/hjmultigrid.h"
 
 /* Fewer points than this are not left inside a direction */
@@ -141,6 +142,7 @@ PetscErrorCode HJKnownPointsCreate(MPI_Comm comm, const HJKnown *known, const HJ
   PetscCall(VecSetSizes(p->inverse, (PetscInt)p->n, PETSC_DETERMINE));
   PetscCall(VecSetType(p->inverse, type));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(p->inverse, &p->value[i]));
+  PetscCall((*arrays->answer_create)(&p->some));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +150,9 @@ PetscErrorCode HJKnownPointsDestroy(HJKnownPoints *p)
 {
   PetscFunctionBegin;
   if (p->at) PetscCall((*p->arrays->free)(&p->at));
-  if (p->stage) PetscCall((*p->arrays->free)(&p->stage));
+  if (p->some.yes) PetscCall((*p->arrays->answer_destroy)(&p->some));
+  for (int i = 0; i < 2; i++)
+    if (p->stage[i]) PetscCall((*p->arrays->free)(&p->stage[i]));
   PetscCall(VecDestroy(&p->inverse));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&p->value[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,7 +163,7 @@ PetscErrorCode HJKnownPointsMove(HJKnownPoints *p, PetscBool out, Vec whole, Vec
   HJVecArray w, v;
 
   PetscFunctionBegin;
-  PetscCall(HJVecOpen(p->arrays->backend, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &p->stage, &w));
+  PetscCall(HJVecOpen(p->arrays->backend, NULL, out ? HJ_READ_WRITE : HJ_READ, whole, &p->stage[0], &w));
   PetscCall(HJVecOpen(p->arrays->backend, NULL, out ? HJ_READ : HJ_WRITE, points, NULL, &v));
   if (out) PetscCall((*p->arrays->scatter)(p->n, p->at, v.used, w.used));
   else PetscCall((*p->arrays->gather)(p->n, p->at, w.used, v.used));
@@ -181,19 +185,27 @@ PetscErrorCode HJKnownPointsInvert(HJKnownPoints *p, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKnownPointsAreZero(HJKnownPoints *points, Vec b, Vec x, PetscBool *zero)
+PetscErrorCode HJKnownPointsAskZero(HJKnownPoints *p, Vec b, Vec x)
 {
-  const Vec v[] = {b, x};
-  PetscReal norm;
+  HJVecArray ba, xa = {.used = NULL};
 
   PetscFunctionBegin;
-  *zero = PETSC_TRUE;
-  for (int i = 0; i < 2 && *zero; i++) {
-    if (!v[i]) continue;
-    PetscCall(HJKnownPointsMove(points, PETSC_FALSE, v[i], points->value[0]));
-    PetscCall(VecNorm(points->value[0], NORM_INFINITY, &norm));
-    *zero = (PetscBool)(norm == 0.0);
-  }
+  PetscCall(HJVecOpen(p->arrays->backend, NULL, HJ_READ, b, &p->stage[0], &ba));
+  if (x) PetscCall(HJVecOpen(p->arrays->backend, NULL, HJ_READ, x, &p->stage[1], &xa));
+  PetscCall((*p->arrays->ask_some)(p->n, p->at, ba.used, xa.used, &p->some));
+  if (x) PetscCall(HJVecClose(&xa));
+  PetscCall(HJVecClose(&ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJKnownPointsAreZero(HJKnownPoints *p, PetscBool *zero)
+{
+  PetscBool some;
+
+  PetscFunctionBegin;
+  PetscCall((*p->arrays->answer_wait)(&p->some, &some));
+  PetscCall(HJOnAnyRank(PetscObjectComm((PetscObject)p->inverse), &some));
+  *zero = (PetscBool)!some;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,8 @@ typedef struct {
   PetscCount       *at;       /* [n] where they lie among the owned ones */
   Vec               inverse;  /* [n] of their diagonals */
   Vec               value[2]; /* [n] for a moment */
-  PetscScalar      *stage;    /* of the whole grid, for vectors that lie elsewhere */
+  HJAnswer          some;
+  PetscScalar      *stage[2]; /* of the whole grid, for vectors that lie elsewhere */
 } HJKnownPoints;
 
 /* type: of vectors there */
@@ -37,8 +38,10 @@ PETSC_INTERN PetscErrorCode HJKnownPointsDestroy(HJKnownPoints *);
 PETSC_INTERN PetscErrorCode HJKnownPointsInvert(HJKnownPoints *, Mat);
 /* Values of these points, from a vector of the whole grid, or, out, to it */
 PETSC_INTERN PetscErrorCode HJKnownPointsMove(HJKnownPoints *, PetscBool out, Vec whole, Vec points);
-/* Collective. Whether the values of b and, unless it is NULL, x are 0 at these points; not where one is no number */
-PETSC_INTERN PetscErrorCode HJKnownPointsAreZero(HJKnownPoints *, Vec b, Vec x, PetscBool *zero);
+/* Collective. Whether the values of b and, unless it is NULL, x are 0 at these points; not where one is no number. It is asked first, which
+   does not wait for a device, and may be told when more was started */
+PETSC_INTERN PetscErrorCode HJKnownPointsAskZero(HJKnownPoints *, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode HJKnownPointsAreZero(HJKnownPoints *, PetscBool *zero);
 /* x = p inverse b + q x at these points of vectors of the whole grid, which lie there; other, where it is not NULL, is an array like x */
 PETSC_INTERN PetscErrorCode HJKnownPointsMix(HJKnownPoints *points, PetscScalar p, Vec b, PetscScalar q, Vec x, PetscScalar *other);
 /* The points that a vector of the whole grid of one rank holds, in coordinates of the points inside */

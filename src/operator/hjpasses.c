@@ -295,6 +295,26 @@ HJCoarser HJCoarserOf(const HJTransfer *t)
   return coarser;
 }
 
+/* Whether each neighbour of this rank is itself across a period, and sweeps read it there */
+static PetscBool HJOperatorWraps(const HJOperator *op)
+{
+  return (PetscBool)(op->limits.wraps && HJGridIsWrapped(&op->grid));
+}
+
+/* Lines of a correction below and above the rank's own: those of its other end where the slowest direction is a period of one rank */
+static PetscErrorCode HJOperatorGetBeside(HJOperator *op, HJCoarser *coarser)
+{
+  PetscFunctionBegin;
+  if (op->coarse) {
+    coarser->depth = op->coarse->depth;
+    PetscCall(HJPlanesGet(op->coarse, coarser->correction, NULL, coarser->beside, NULL));
+  } else if (HJOperatorWraps(op) && op->grid.periodic[1]) {
+    coarser->depth     = coarser->n[1];
+    coarser->beside[0] = coarser->beside[1] = coarser->correction;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What a run has to do with the coarser grid, of whose vector the values are given */
 static PetscErrorCode HJOperatorSetCoarser(HJOperator *op, const HJRun *run, PetscScalar *values, HJCoarser *coarser)
 {
@@ -303,9 +323,7 @@ static PetscErrorCode HJOperatorSetCoarser(HJOperator *op, const HJRun *run, Pet
   coarser->row = run->row;
   if (run->c) coarser->correction = values;
   else coarser->restricted = values;
-  if (!run->c || !op->coarse) PetscFunctionReturn(PETSC_SUCCESS);
-  coarser->depth = op->coarse->depth;
-  PetscCall(HJPlanesGet(op->coarse, coarser->correction, NULL, coarser->beside, NULL));
+  if (run->c) PetscCall(HJOperatorGetBeside(op, coarser));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,10 +388,14 @@ static PetscBool HJOperatorSuitsCoarser(const HJOperator *op, const HJTransfer *
 {
   if (op->slabs || op->overlap >= 0 || op->grid.dim != 2) return PETSC_FALSE;
   for (int d = 0; d < 2; d++) {
-    if (t->factor[d] != 2 || t->fine.periodic[d]) return PETSC_FALSE;
+    if (t->factor[d] != 2 || (t->fine.periodic[d] && (!HJOperatorWraps(op) || HJTransferAdjoins(t, d)))) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
+
+/* Of a period of one rank: how many more fine points than subiterations there must be, so that what a sweep reads of a correction beyond an
+   end lies within one period */
+#define HJ_CORRECTED_MORE 4
 
 /* Subiterations that a kernel which has to do with the coarser grid may have are fewer: bits of a mask */
 #define HJ_COARSER_COUNTS 16
@@ -387,9 +409,11 @@ static void HJOperatorAskBackend(const HJOperator *op, const HJTransfer *t, int 
 {
   PetscBool here = (PetscBool)(t && HJOperatorSuitsCoarser(op, t));
 
-  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && op->limits.ghosts);
+  if (HJGridHasNeighbors(&op->grid)) here = (PetscBool)(here && (op->limits.ghosts || HJOperatorWraps(op)));
   for (int n = 0; n < HJ_COARSER_COUNTS; n++) {
-    can[n]                     = here && HJOperatorBackendCan(op, HJ_CORRECTS, n);
+    const PetscBool wide = (PetscBool)(!HJOperatorWraps(op) || op->grid.min_width >= n + HJ_CORRECTED_MORE);
+
+    can[n]                     = here && wide && HJOperatorBackendCan(op, HJ_CORRECTS, n);
     can[HJ_COARSER_COUNTS + n] = here && HJOperatorBackendCan(op, HJ_RESTRICTS, n) && op->grid.min_width > n;
   }
 }
@@ -418,7 +442,7 @@ PetscErrorCode HJOperatorSetUpCoarser(HJOperator *op, DM da, const HJTransfer *t
     op->corrects |= can[n] << n;
     op->restricts |= can[HJ_COARSER_COUNTS + n] << n;
   }
-  if (op->coarse || !most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (op->coarse || !most || HJOperatorWraps(op)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(
     HJPlanesCreate(da, &t->coarse, most / 2 + 1, PETSC_FALSE, op->ops, (HJExchange){op->halo_ops, op->exchange_timeout}, &op->coarse));
   op->coarse->halo->with_next = PETSC_TRUE; /* with the values that the sweep starts from */

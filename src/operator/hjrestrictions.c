@@ -105,16 +105,18 @@ static PetscErrorCode HJRestrictApart(HJRestrict *op, Vec b, Vec x, Vec y, Vec w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, PetscBool *places)
+PetscErrorCode HJRestrictPlaces(const HJRestrict *op, const HJOperator *sweeps, PetscBool *sweep, PetscBool *all)
 {
-  HJRestriction r = {.transfer = op->transfer};
+  const HJMultigridOps *ops = op->ops->multigrid;
+  HJRestriction         r   = {.transfer = op->transfer};
 
   PetscFunctionBegin;
-  *places = PETSC_FALSE;
-  if (!op->transfer || !op->ops->multigrid->places) PetscFunctionReturn(PETSC_SUCCESS);
+  *sweep = *all = PETSC_FALSE;
+  if (!op->transfer || !ops->places) PetscFunctionReturn(PETSC_SUCCESS);
   if (HJGridHasNeighbors(&sweeps->grid) || sweeps->slabs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*op->coefficients)(op->A, op->ops->mtype, &r.a));
-  *places = op->ops->multigrid->places(sweeps->backend, &r);
+  *sweep = ops->places(sweeps->backend, NULL);
+  *all   = ops->places(sweeps->backend, &r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

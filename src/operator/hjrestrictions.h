@@ -40,5 +40,6 @@ PETSC_INTERN PetscErrorCode HJRestrictGetRow(const HJRestrict *, const PetscScal
 /* Collective. y = P^T (b - A x); norm: the sum of squares of this rank's b - A x is the first of norm2; where apart says so the caller
    finds b - A x in work instead, in which y may not lie, or, where that is NULL, in residual. lies: as HJRun's, of x and b */
 PETSC_INTERN PetscErrorCode HJRestrictApply(HJRestrict *, const HJBox *lies, Vec b, Vec x, Vec y, Vec work, PetscBool norm);
-/* Whether cycles can be run on b and x that hold more points than the grid of this operator, from which it restricts */
-PETSC_INTERN PetscErrorCode HJRestrictPlaces(const HJRestrict *, const HJOperator *, PetscBool *places);
+/* Whether sweeps can be run on b and x that hold more points than the grid of this operator, from which it restricts; and, in all, whether
+   the restriction and the interpolation take such ones too */
+PETSC_INTERN PetscErrorCode HJRestrictPlaces(const HJRestrict *, const HJOperator *, PetscBool *sweep, PetscBool *all);

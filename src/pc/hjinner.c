@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Cycles of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row: kernels of one row do the points
-   inside, on the user's own vectors. What the cycles make of the known points' unknowns depends on these alone, and is had at once; where
-   rows inside have their columns, they must be 0 from beginning to end. Decides where that is done.
+   Cycles of a matrix whose outermost layers have rows of the diagonal alone, and all other points one row, or arrays that are symmetric but
+   for columns of those: kernels of one row, or of half the arrays, do the points inside, on the user's own vectors. What the cycles make of
+   the known points' unknowns depends on these alone, and is had at once; where rows inside have their columns, they must be 0 from
+   beginning to end: cycles from zero on a device are started before that is known, and are done again, by all rows, where it is not so.
+   Decides where that is done.
 */
 #include "hjpc.h"
 #include "operator/hjknown.h"
 #include "operator/hjvectors.h"
 
-/* Where rows inside have columns of known ones, whether these are 0 is to be waited for, on a device 50 µs: that pays in 3D alone, where
-   kernels of several rows take twice the time of those of one, on grids of so many points (H200: 257³ 1.22 to 1.6 times the time of the
-   points inside for 1.9 to 2.2; 4097² 1.6 for 1.2 to 1.4) */
-#define HJ_INNER_KEPT 8000000
+/* Where rows inside have columns of known ones: points of a device's grid on which cycles take longer than to learn whether these are 0, so
+   that nothing waits where they start from zero; and of one on which waiting for that first takes less time than kernels of several rows
+   (not measured) */
+#define HJ_INNER_KEPT   2000000
+#define HJ_INNER_WAITED 8000000
 
 struct _n_HJInner {
   HJOperator   *op;      /* of the points inside */
@@ -21,20 +24,34 @@ struct _n_HJInner {
   HJBox         lies; /* points of the vectors, in coordinates of those inside */
 };
 
-/* Whether it pays to leave known points out */
+/* Whether it pays to leave known points out. Where no columns are kept arrays are symmetric already, or not inside either; sweeps of arrays
+   on a device do not take vectors of more points in 3D */
 static PetscBool HJInnerPays(const HJKnown *known, const HJOperator *whole)
 {
+  const PetscBool host = (PetscBool)PetscMemTypeHost(whole->ops->mtype);
+
   if (!known->any) return PETSC_FALSE;
-  if (!known->kept || PetscMemTypeHost(whole->ops->mtype)) return PETSC_TRUE;
-  return (PetscBool)(whole->grid.dim == 3 && HJBoxSize(&whole->grid.owned) >= HJ_INNER_KEPT);
+  if (whole->stencil->storage != HJ_DICTIONARY && (!known->kept || (whole->grid.dim > 2 && !host))) return PETSC_FALSE;
+  return (PetscBool)(!known->kept || host || HJBoxSize(&whole->grid.owned) >= HJ_INNER_KEPT);
 }
 
-/* The operator of the points inside, where all of these have one row; else it stays NULL */
+/* Whether the points inside have one row, or symmetric arrays */
+static PetscErrorCode HJInnerIsBetter(const HJOperator *whole, const HJCoefficients *c, const HJBox *inside, PetscBool *is)
+{
+  const PetscInt n[3] = {HJBoxWidth(inside, 0), HJBoxWidth(inside, 1), HJBoxWidth(inside, 2)};
+
+  PetscFunctionBegin;
+  *is = (PetscBool)(c->storage == HJ_COEFFICIENTS_ROW || c->half || c->symmetric);
+  if (!*is && c->storage == HJ_COEFFICIENTS_ARRAYS) PetscCall(HJArraysIn(whole->ops->mtype)->symmetric(c, n, 0.0, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operator of the points inside; NULL where they are no better */
 static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *whole)
 {
   const HJCoefficients *c;
   PetscInt              tile[3] = {0, 0, 0};
-  PetscBool             placed;
+  PetscBool             better, placed;
   char                  why[512];
   DM                    da;
   Mat                   B = NULL;
@@ -44,8 +61,8 @@ static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *w
   PetscCall(DMSetUp(da));
   PetscCall(HJMatCreateInside(A, &in->known, da, &B));
   PetscCall(HJCoefficientsIn(B, whole->ops->mtype, &c));
-  if (c->storage == HJ_COEFFICIENTS_ROW)
-    PetscCall(HJOperatorCreate(B, da, PETSC_DECIDE, tile, whole->ops, whole->halo_ops, &in->op, why, sizeof(why)));
+  PetscCall(HJInnerIsBetter(whole, c, &in->known.inside, &better));
+  if (better) PetscCall(HJOperatorCreate(B, da, PETSC_DECIDE, tile, whole->ops, whole->halo_ops, &in->op, why, sizeof(why)));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&da));
   if (!in->op) PetscFunctionReturn(PETSC_SUCCESS);
@@ -55,7 +72,8 @@ static PetscErrorCode HJInnerMakeOperator(HJInner in, Mat A, const HJOperator *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether cycles of an operator might be of fewer points: a grid with more than one row, of one rank, whose vectors are where they run */
+/* Whether cycles of an operator might be of fewer points: a grid of one rank with more than one row, or with all arrays, whose vectors are
+   where they run */
 static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, PetscBool *may)
 {
   const HJStencil *st = whole->stencil;
@@ -64,7 +82,7 @@ static PetscErrorCode HJInnerMayBe(Mat A, const HJOperator *whole, PetscBool *ma
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATHJSTENCIL, may));
   *may = (PetscBool)(*may && whole->overlap < 0 && !whole->slabs && !HJGridHasNeighbors(&whole->grid) && HJArraysIn(whole->ops->mtype));
-  if (st->dof > 1 || st->dim < 2 || st->storage != HJ_DICTIONARY || st->nrows == 1) *may = PETSC_FALSE;
+  if (st->dof > 1 || st->dim < 2 || st->storage == HJ_SYMMETRIC || (st->storage == HJ_DICTIONARY && st->nrows == 1)) *may = PETSC_FALSE;
   if (!*may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, NULL, &v));
   PetscCall(HJVecsAreIn(whole->ops, v, v, may));
@@ -128,14 +146,20 @@ static PetscErrorCode HJInnerSetKnown(HJInner in, const HJWeights *w, PetscInt i
 
 PetscErrorCode HJInnerRun(HJInner in, HJWeights *w, PetscInt its, PetscBool zero, Vec b, Vec x, PetscBool *done)
 {
-  HJRun run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
+  const PetscBool device = (PetscBool)PetscMemTypeDevice(in->op->ops->mtype), kept = in->known.kept;
+  const PetscBool ahead = (PetscBool)(kept && device && zero), waits = (PetscBool)(kept && !ahead);
+  HJRun           run = {.its = its, .zero = zero, .b = b, .x = x, .lies = &in->lies, .planned = its == 1 && zero ? &in->planned : NULL};
 
   PetscFunctionBegin;
   PetscCall(HJVecsAreIn(in->op->ops, b, x, done));
-  if (*done && in->known.kept) PetscCall(HJKnownPointsAreZero(&in->points, b, zero ? NULL : x, done));
+  if (waits && device && HJBoxSize(&in->lies) < HJ_INNER_WAITED) *done = PETSC_FALSE;
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kept) PetscCall(HJKnownPointsAskZero(&in->points, b, zero ? NULL : x));
+  if (waits) PetscCall(HJKnownPointsAreZero(&in->points, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJInnerSetKnown(in, w, its, zero, b, x));
   PetscCall(HJOperatorRun(in->op, w, &run));
+  if (ahead) PetscCall(HJKnownPointsAreZero(&in->points, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

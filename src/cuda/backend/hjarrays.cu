@@ -150,6 +150,15 @@ static __global__ void HJMixAt_Kernel(long long n, const PetscCount *which, doub
   }
 }
 
+/* yes: in memory of the host */
+static __global__ void HJAskSome_Kernel(long long n, const PetscCount *which, const double *x, const double *y, double *yes)
+{
+  bool some = false;
+
+  for (long long i = HJArraysFirst(); i < n; i += HJArraysStep()) some = some || !(x[which[i]] == 0) || (y && !(y[which[i]] == 0));
+  if (some) *yes = 1.0;
+}
+
 /* Lines of points of a box in two arrays: where its first point lies, and how far the next lines and planes */
 typedef struct {
   int       width[3];
@@ -456,6 +465,49 @@ static PetscErrorCode HJArraysMixAt_CUDA(PetscCount n, const PetscCount *which, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode HJAnswerCreate_CUDA(HJAnswer *answer)
+{
+  cudaEvent_t found;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventCreateWithFlags(&found, cudaEventDisableTiming));
+  answer->found = found;
+  PetscCall(HJPinnedAlloc(1, &answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJArraysAskSome_CUDA(PetscCount n, const PetscCount *which, const PetscScalar *x, const PetscScalar *y,
+                                           HJAnswer *answer)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(HJStream(&stream));
+  *answer->yes = 0.0;
+  HJArraysLaunch(HJAskSome_Kernel, n, n, which, x, y, answer->yes);
+  PetscCallCUDA(cudaEventRecord((cudaEvent_t)answer->found, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The caller decides by it what to do next */
+static PetscErrorCode HJAnswerWait_CUDA(const HJAnswer *answer, PetscBool *yes)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventSynchronize((cudaEvent_t)answer->found));
+  *yes = (PetscBool)(*(volatile double *)answer->yes != 0.0);
+  PetscCall(PetscLogGpuToCpu(sizeof(double)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJAnswerDestroy_CUDA(HJAnswer *answer)
+{
+  PetscFunctionBegin;
+  if (!answer->yes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaEventDestroy((cudaEvent_t)answer->found));
+  PetscCall(HJPinnedFree(1, &answer->yes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HJArraysPart_CUDA(size_t size, const HJBox *part, const HJBox *over, const void *from, const HJBox *onto, void *to)
 {
   const dim3      block(HJ_PART_THREADS, HJ_ARRAYS_THREADS / HJ_PART_THREADS);
@@ -640,35 +692,39 @@ static PetscErrorCode HJArraysKnown_CUDA(const HJCoefficients *c, PetscScalar *m
 }
 
 const HJArrayOps HJArraysCUDA = {
-  .backend     = &HJBackendCUDA,
-  .alloc       = HJArraysAlloc_CUDA,
-  .free        = HJArraysFree_CUDA,
-  .copy        = HJArraysCopy_CUDA,
-  .zero        = HJArraysZero_CUDA,
-  .combine     = HJArraysCombine_CUDA,
-  .multiply    = HJArraysMultiply_CUDA,
-  .nonzero     = HJArraysNonzero_CUDA,
-  .slot        = HJArraysSlot_CUDA,
-  .symmetric   = HJArraysSymmetric_CUDA,
-  .shifted     = HJArraysShifted_CUDA,
-  .gather      = HJArraysGather_CUDA,
-  .scatter     = HJArraysScatter_CUDA,
-  .part        = HJArraysPart_CUDA,
-  .couples     = HJArraysCouples_CUDA,
-  .add         = HJArraysAdd_CUDA,
-  .put         = HJArraysPut_CUDA,
-  .find        = HJArraysFind_CUDA,
-  .find_more   = HJArraysFindMore_CUDA,
-  .scan        = HJArraysScan_CUDA,
-  .number      = HJArraysNumber_CUDA,
-  .alloc_zeros = HJArraysAllocZeros_CUDA,
-  .spread      = HJArraysSpread_CUDA,
-  .join        = HJArraysJoin_CUDA,
-  .spread_all  = HJArraysSpreadAll_CUDA,
-  .join_all    = HJArraysJoinAll_CUDA,
-  .holds       = HJArraysHolds_CUDA,
-  .layers      = HJArraysLayers_CUDA,
-  .known       = HJArraysKnown_CUDA,
-  .mix_at      = HJArraysMixAt_CUDA,
+  .backend        = &HJBackendCUDA,
+  .alloc          = HJArraysAlloc_CUDA,
+  .free           = HJArraysFree_CUDA,
+  .copy           = HJArraysCopy_CUDA,
+  .zero           = HJArraysZero_CUDA,
+  .combine        = HJArraysCombine_CUDA,
+  .multiply       = HJArraysMultiply_CUDA,
+  .nonzero        = HJArraysNonzero_CUDA,
+  .slot           = HJArraysSlot_CUDA,
+  .symmetric      = HJArraysSymmetric_CUDA,
+  .shifted        = HJArraysShifted_CUDA,
+  .gather         = HJArraysGather_CUDA,
+  .scatter        = HJArraysScatter_CUDA,
+  .part           = HJArraysPart_CUDA,
+  .couples        = HJArraysCouples_CUDA,
+  .add            = HJArraysAdd_CUDA,
+  .put            = HJArraysPut_CUDA,
+  .find           = HJArraysFind_CUDA,
+  .find_more      = HJArraysFindMore_CUDA,
+  .scan           = HJArraysScan_CUDA,
+  .number         = HJArraysNumber_CUDA,
+  .alloc_zeros    = HJArraysAllocZeros_CUDA,
+  .spread         = HJArraysSpread_CUDA,
+  .join           = HJArraysJoin_CUDA,
+  .spread_all     = HJArraysSpreadAll_CUDA,
+  .join_all       = HJArraysJoinAll_CUDA,
+  .holds          = HJArraysHolds_CUDA,
+  .layers         = HJArraysLayers_CUDA,
+  .known          = HJArraysKnown_CUDA,
+  .mix_at         = HJArraysMixAt_CUDA,
+  .ask_some       = HJArraysAskSome_CUDA,
+  .answer_create  = HJAnswerCreate_CUDA,
+  .answer_wait    = HJAnswerWait_CUDA,
+  .answer_destroy = HJAnswerDestroy_CUDA,
 };
 #endif

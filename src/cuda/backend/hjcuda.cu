@@ -558,7 +558,7 @@ static bool HJIsPlaced(const HJFamily *f)
   return f && f->placed;
 }
 
-/* Rows of one kind alone: arrays of coefficients lie as the grid does, and kernels of theirs count in those */
+/* Rows of one kind, and arrays of coefficients in sweeps of 2D: others lie as the grid does, and kernels of theirs count in those */
 static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
 {
   const HJ_CUDA    *cuda    = (const HJ_CUDA *)ctx;
@@ -566,7 +566,8 @@ static PetscBool HJPlaces_CUDA(void *ctx, const HJRestriction *r)
   HJTransferProduct t       = {};
   HJAsk             ask     = {};
 
-  if ((r && r->a->storage != HJ_COEFFICIENTS_ROW) || cuda->st.nrows != 1 || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  if ((r && r->a->storage != HJ_COEFFICIENTS_ROW) || !HJIsPlaced(cuda->family)) return PETSC_FALSE;
+  if (cuda->st.storage == HJ_DICTIONARY ? cuda->st.nrows != 1 : cuda->st.dim != 2) return PETSC_FALSE;
   ask.grid  = &cuda->grid;
   ask.st    = &cuda->st;
   ask.exact = cuda->family;
@@ -796,7 +797,8 @@ static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool neigh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
+static const HJKrylovOps HJKrylovCUDA = {.squares   = HJKrylovSquares_CUDA,
+                                         .sums      = HJKrylovSums_CUDA,
                                          .ghosts    = HJKrylovGhosts_CUDA,
                                          .direction = HJDirection_CUDA,
                                          .apart     = PETSC_TRUE,

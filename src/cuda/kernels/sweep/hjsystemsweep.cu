@@ -2,9 +2,14 @@
 /*
    One subiteration a launch for points with several unknowns: x + w D^-1 (b - A x), for every dimension, shape and storage. Arrays bind it:
    each entry is read once. Points whose neighbours all lie in x itself read them there, others look for each.
+
+   Of a dictionary most points have one row, all but some layers at the ends of the grid. These are a launch of their own, where the row's
+   entries are operands; the others are a second one, point by point, so that no warp does both.
 */
+#include "cuda/device/hjscratch.h"
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
+#include "cuda/kernels/sweep/hjpoints.cuh"
 
 typedef struct {
   HJDSweep             s;
@@ -124,6 +129,164 @@ static __global__ void HJSystemSweepRows_Kernel(const __grid_constant__ HJSystem
   }
 }
 
+/* Of a dictionary: the points of the coefficients' box that all have one row */
+typedef struct {
+  HJDBox box;
+  int    row;
+} HJSystemInner;
+
+/* found: the row of the point in the middle, and how many layers at the ends have points with another one */
+static __global__ void HJSystemInner_Kernel(const unsigned char *index, const __grid_constant__ HJDBox box, int *found)
+{
+  const int n[3] = {HJDWidth(box, 0), HJDWidth(box, 1), HJDWidth(box, 2)};
+  const int row  = index[((long long)(n[2] / 2) * n[1] + n[1] / 2) * n[0] + n[0] / 2];
+
+  if (!blockIdx.x && !threadIdx.x) found[0] = row;
+  for (long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x; at < (long long)n[0] * n[1] * n[2];
+       at += gridDim.x * (long long)blockDim.x) {
+    const int point[3] = {(int)(at % n[0]), (int)(at / n[0] % n[1]), (int)(at / n[0] / n[1])};
+    int       depth    = INT_MAX;
+
+    if (index[at] == row) continue;
+    for (int d = 0; d < 3; d++)
+      if (n[d] > 1) depth = min(depth, 1 + min(point[d], n[d] - 1 - point[d]));
+    atomicMax(&found[1], depth);
+  }
+}
+
+/* Set-up only: waits for the device */
+static PetscErrorCode HJSystemSweepLayout(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *, const HJGeometry *, void **layout)
+{
+  const HJDStencil *st       = &cuda->st;
+  int               found[2] = {0, 0}, *d_found;
+  HJSystemInner    *in;
+
+  PetscFunctionBegin;
+  if (st->storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
+  if (st->nrows > 1) {
+    PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
+    PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
+    HJSystemInner_Kernel<<<2 * cuda->device.nsm, HJ_SYSTEM_THREADS, 0, stream>>>(st->index, st->box, d_found);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(cudaMemcpyAsync(found, d_found, sizeof(found), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(HJScratchFree(stream, d_found));
+  }
+  PetscCall(PetscNew(&in));
+  *in = {st->box, found[0]};
+  for (int d = 0; d < st->dim; d++) {
+    if (HJDWidth(st->box, d) < 2) continue; /* has no ends */
+    in->box.lo[d] += found[1];
+    in->box.hi[d] -= found[1];
+  }
+  *layout = in;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HJSystemSweepLayoutDestroy(void *layout)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(layout));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One row, also what is zero in it */
+template <int DIM, bool BOX, int DOF> struct HJSystemInnerRow {
+  PetscScalar a[1 + HJDNeighbors(DIM, BOX)][DOF * DOF];
+};
+
+/* A point of that row whose neighbours all lie in x; sums in the order of HJSystemSweepPoint() */
+template <int DIM, bool BOX, int DOF>
+static __device__ __forceinline__ void HJSystemInnerPoint(const HJSystemSweepArgs &p, const HJSystemInnerRow<DIM, BOX, DOF> &row, int i,
+                                                          int j, int k)
+{
+  const HJDSweep          &s    = p.s;
+  const int                r    = HJSystemPlane(DIM, i, j, k);
+  const long long          line = HJDWidth(s.box, 0), plane = line * HJDWidth(s.box, 1), at = HJDIndex(s.box, i, j, k);
+  const PetscScalar       *here = s.x + DOF * at;
+  const HJSystemPoint<DOF> x = HJSystemRead<DOF>(here), b = HJSystemRead<DOF>(HJDHome(s, s.b, s.bghost, r) + DOF * at);
+  PetscScalar              sum[DOF] = {}, z[DOF] = {};
+  HJSystemPoint<DOF>       y;
+
+#pragma unroll
+  for (int o = 1; o <= HJDNeighbors(DIM, BOX); o++) {
+    const int                dx = HJDSlotOffset(DIM, BOX, o, 0), dy = HJDSlotOffset(DIM, BOX, o, 1), dz = HJDSlotOffset(DIM, BOX, o, 2);
+    const HJSystemPoint<DOF> v = HJSystemRead<DOF>(here + DOF * (dx + dy * line + dz * plane));
+
+#pragma unroll
+    for (int e = 0; e < DOF * DOF; e++) sum[e / DOF] = fma(row.a[o][e], v.v[e % DOF], sum[e / DOF]);
+  }
+#pragma unroll
+  for (int e = 0; e < DOF * DOF; e++) z[e / DOF] = fma(row.a[0][e], b.v[e % DOF], z[e / DOF]);
+#pragma unroll
+  for (int c = 0; c < DOF; c++) y.v[c] = x.v[c] + p.w * ((z[c] - sum[c]) - x.v[c]);
+
+  const long long to = DOF * HJDIndex(s.ybox, i, j, k);
+
+  *(HJSystemPoint<DOF> *)(s.y + to) = y;
+  if (r < s.copy_lo) *(HJSystemPoint<DOF> *)(s.copy[0] + to) = y;
+  if (r >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
+}
+
+template <int DIM, bool BOX, int DOF>
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
+  HJSystemInnerSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ HJDBox w,
+                            const __grid_constant__ HJSystemInnerRow<DIM, BOX, DOF> row)
+{
+  const int i = w.lo[0] + (int)(blockIdx.x * HJ_SYSTEM_LANES + threadIdx.x);
+
+  if (i >= w.hi[0]) return;
+  for (int k = w.lo[2] + (int)(blockIdx.z * blockDim.z + threadIdx.z); k < w.hi[2]; k += gridDim.z * blockDim.z) {
+    for (int j = w.lo[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y); j < w.hi[1]; j += gridDim.y * blockDim.y)
+      HJSystemInnerPoint<DIM, BOX, DOF>(p, row, i, j, k);
+  }
+}
+
+/* Boxes of points, numbered one after another: those of box m from begin[m] on */
+typedef struct {
+  int    n;
+  HJDBox box[6];
+  int    begin[7];
+} HJSystemShell;
+
+/* The points of a box that are not in one inside of it: slabs across z, then across y, then across x */
+static HJSystemShell HJSystemShellOf(HJDBox box, const HJDBox &inside)
+{
+  HJSystemShell shell = {};
+
+  for (int d = 2; d >= 0; d--) {
+    for (int side = 0; side < 2; side++) {
+      HJDBox slab = box;
+
+      if (side) slab.lo[d] = inside.hi[d];
+      else slab.hi[d] = inside.lo[d];
+      if (HJDWidth(slab, d) <= 0) continue;
+      shell.box[shell.n]       = slab;
+      shell.begin[shell.n + 1] = shell.begin[shell.n] + HJDWidth(slab, 0) * HJDWidth(slab, 1) * HJDWidth(slab, 2);
+      shell.n++;
+    }
+    box.lo[d] = inside.lo[d];
+    box.hi[d] = inside.hi[d];
+  }
+  return shell;
+}
+
+template <int DOF>
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
+  HJSystemShellSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ HJSystemShell shell,
+                            const __grid_constant__ HJSystemBlocks<DOF> blocks)
+{
+  const int t = blockIdx.x * HJ_SYSTEM_THREADS + threadIdx.x;
+  int       m = 0;
+
+  if (t >= shell.begin[shell.n]) return;
+  while (t >= shell.begin[m + 1]) m++;
+  const HJDBox &box = shell.box[m];
+  const int     at = t - shell.begin[m], nx = HJDWidth(box, 0), ny = HJDWidth(box, 1);
+
+  HJSystemSweepPoint<DOF, true>(p, blocks, box.lo[0] + at % nx, box.lo[1] + at / nx % ny, box.lo[2] + at / nx / ny);
+}
+
 static int HJSystemSweepTakes(const HJDevice *, const HJAsk *ask)
 {
   return ask->kind == HJ_EXACT || ask->kind == HJ_SINGLE;
@@ -162,11 +325,58 @@ static dim3 HJSystemSweepGrid(const HJDBox &b, unsigned y, unsigned z)
   return dim3(x, (unsigned)PetscMin((HJDWidth(b, 1) + y - 1) / y, 65535), (unsigned)PetscMin((HJDWidth(b, 2) + z - 1) / z, 65535));
 }
 
-template <int DOF> static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, cudaStream_t stream)
+static long long HJSystemPoints(const HJDBox &b)
+{
+  return (long long)PetscMax(HJDWidth(b, 0), 0) * PetscMax(HJDWidth(b, 1), 0) * PetscMax(HJDWidth(b, 2), 0);
+}
+
+template <int DIM, bool BOX, int DOF>
+static void HJSystemInnerLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJDBox &w, int number, dim3 block,
+                                cudaStream_t stream)
+{
+  const HJSystemRow<DOF>          all = HJSystemRowOf<DOF>(cuda->system, cuda->st.h_rows + (size_t)number * cuda->system.n);
+  HJSystemInnerRow<DIM, BOX, DOF> row;
+
+  memcpy(row.a, all.a, sizeof(row.a));
+  HJSystemInnerSweep_Kernel<DIM, BOX, DOF><<<HJSystemSweepGrid(w, block.y, block.z), block, 0, stream>>>(p, w, row);
+}
+
+/* Whether a sweep of a dictionary was launched: it has enough points of one row whose neighbours lie in x */
+template <int DOF>
+static bool HJSystemSweepLaunchInner(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJSystemInner *in, dim3 block,
+                                     cudaStream_t stream)
+{
+  const HJDBox &all = p.s.write;
+  const bool    box = cuda->st.shape == HJ_BOX;
+  HJDBox        w   = all;
+
+  if (!in || !p.s.x || p.dim < 2) return false;
+  for (int d = 0; d < p.dim; d++) {
+    w.lo[d] = PetscMax(w.lo[d], PetscMax(p.inside.lo[d], in->box.lo[d]));
+    w.hi[d] = PetscMin(w.hi[d], PetscMin(p.inside.hi[d], in->box.hi[d]));
+  }
+  if (100 * HJSystemPoints(w) < HJ_SYSTEM_INNER_SHARE * HJSystemPoints(all) || HJSystemPoints(all) > INT_MAX) return false;
+  if (p.dim == 2 && box) HJSystemInnerLaunch<2, true, DOF>(cuda, p, w, in->row, block, stream);
+  else if (p.dim == 2) HJSystemInnerLaunch<2, false, DOF>(cuda, p, w, in->row, block, stream);
+  else if (box) HJSystemInnerLaunch<3, true, DOF>(cuda, p, w, in->row, block, stream);
+  else HJSystemInnerLaunch<3, false, DOF>(cuda, p, w, in->row, block, stream);
+
+  const HJSystemShell shell = HJSystemShellOf(all, w);
+  const int           rest  = shell.begin[shell.n];
+
+  if (rest)
+    HJSystemShellSweep_Kernel<DOF>
+      <<<(rest + HJ_SYSTEM_THREADS - 1) / HJ_SYSTEM_THREADS, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, HJSystemBlocksOf<DOF>(cuda->system));
+  return true;
+}
+
+template <int DOF>
+static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJSystemInner *in, cudaStream_t stream)
 {
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p.dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemSweepGrid(p.s.write, block.y, z);
 
+  if (HJSystemSweepLaunchInner<DOF>(cuda, p, in, block, stream)) return;
   if (cuda->st.storage != HJ_DICTIONARY && HJSystemIsFull<DOF>(cuda->system))
     HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemFullOf<DOF>(cuda->system));
   else if (cuda->st.storage != HJ_DICTIONARY)
@@ -185,18 +395,19 @@ template <int DOF> static bool HJSystemSweepIsAligned(const HJDSweep *s)
   return all;
 }
 
-static PetscErrorCode HJSystemSweepLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *)
+static PetscErrorCode HJSystemSweepLaunch(HJ_CUDA *cuda, cudaStream_t stream, const HJDPass *pass, const void *layout)
 {
-  const unsigned dof = (unsigned)cuda->st.dof;
+  const HJSystemInner *in  = (const HJSystemInner *)layout;
+  const unsigned       dof = (unsigned)cuda->st.dof;
 
   PetscFunctionBegin;
   PetscCheck(pass->count == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d subiterations in a plain sweep", pass->count);
   for (const HJDSweep *s = pass->sweep; s < pass->sweep + pass->nsweeps; s++) {
     const HJSystemSweepArgs p = HJSystemSweepArgsOf(cuda, s, pass->w[0]);
 
-    if (dof == 2 && HJSystemSweepIsAligned<2>(s)) HJSystemSweepLaunchOne<2>(cuda, p, stream);
-    else if (dof == 3) HJSystemSweepLaunchOne<3>(cuda, p, stream);
-    else if (dof == 4 && HJSystemSweepIsAligned<4>(s)) HJSystemSweepLaunchOne<4>(cuda, p, stream);
+    if (dof == 2 && HJSystemSweepIsAligned<2>(s)) HJSystemSweepLaunchOne<2>(cuda, p, in, stream);
+    else if (dof == 3) HJSystemSweepLaunchOne<3>(cuda, p, in, stream);
+    else if (dof == 4 && HJSystemSweepIsAligned<4>(s)) HJSystemSweepLaunchOne<4>(cuda, p, in, stream);
     else HJSystemSweepRows_Kernel<<<HJSystemSweepGrid(s->write, 1, 1), dim3(HJ_SYSTEM_LANES, dof), 0, stream>>>(p, cuda->system);
     PetscCallCUDA(cudaGetLastError());
   }
@@ -204,12 +415,14 @@ static PetscErrorCode HJSystemSweepLaunch(HJ_CUDA *cuda, cudaStream_t stream, co
 }
 
 const HJFamily HJFamilySystemSweep = {
-  .name       = "blocks",
-  .takes      = HJSystemSweepTakes,
-  .best_count = HJSystemSweepBestCount,
-  .launch     = HJSystemSweepLaunch,
-  .wraps      = HJSystemSweepWraps,
-  .ghosts     = true,
-  .copies     = true,
-  .systems    = true,
+  .name           = "blocks",
+  .takes          = HJSystemSweepTakes,
+  .best_count     = HJSystemSweepBestCount,
+  .launch         = HJSystemSweepLaunch,
+  .layout         = HJSystemSweepLayout,
+  .layout_destroy = HJSystemSweepLayoutDestroy,
+  .wraps          = HJSystemSweepWraps,
+  .ghosts         = true,
+  .copies         = true,
+  .systems        = true,
 };

@@ -65,11 +65,13 @@ static bool HJPatch2DIsWhole(const HJGrid *grid, const HJDSweep *s)
   return !memcmp(&s->write, &owned, sizeof(owned)) && !memcmp(&s->box, &s->ybox, sizeof(s->box)) && s->x != s->y;
 }
 
-/* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is cut into lines, of which each
-   rank has more than a sweep reads, so that no wall is among those */
-static bool HJPatch2DSuitsCut(const HJGrid *grid, HJKind kind, int count)
+/* Whether sweeps that have to do with the coarser grid can be in patches where a grid has neighbours: it is its own and has no ends whose
+   rows differ, or is cut into lines, of which each rank has more than a sweep reads, so that no wall is among those */
+static bool HJPatch2DSuitsCut(const HJGrid *grid, const HJDStencil *st, HJKind kind, int count)
 {
-  return kind != HJ_WHOLE && !grid->neighbor[0][0] && !grid->neighbor[0][1] && grid->min_width > count + 1;
+  const bool suits = HJGridIsWrapped(grid) ? st->nrows == 1 : !grid->neighbor[0][0] && !grid->neighbor[0][1];
+
+  return suits && kind != HJ_WHOLE && grid->min_width > count + 1;
 }
 
 static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
@@ -78,7 +80,7 @@ static int HJPatch2DTakes(const HJDevice *device, const HJAsk *ask)
 
   if (ask->kind != HJ_WHOLE && ask->kind != HJ_CORRECTS && ask->kind != HJ_RESTRICTS) return 0;
   if (ask->st->frame != HJ_FRAME_REGULAR) return 0;
-  if (HJGridHasNeighbors(ask->grid) && !HJPatch2DSuitsCut(ask->grid, ask->kind, ask->count)) return 0;
+  if (HJGridHasNeighbors(ask->grid) && !HJPatch2DSuitsCut(ask->grid, ask->st, ask->kind, ask->count)) return 0;
   if (ask->kind == HJ_WHOLE && ask->sweep && (ask->nsweeps != 1 || !HJPatch2DIsWhole(ask->grid, ask->sweep))) return 0;
   e = HJPatch2DEntry(ask->grid);
   return e && HJPatch2DFits(device, ask->grid, e, ask->count, ask->kind == HJ_RESTRICTS);
@@ -124,11 +126,14 @@ static HJPatchLines HJPatch2DCoarseLines(const HJCoarser *c)
   return a;
 }
 
-/* Of a cut grid; copies are pointed to as if each were over ybox */
-static void HJPatch2DSetCut(const HJDSweep *s, HJPatchArgs *p)
+/* Of a cut grid; copies are pointed to as if each were over ybox. Where columns wrap patches reach as far beyond the ends as one another */
+static void HJPatch2DSetCut(const HJDSweep *s, const int margin[2], HJPatchArgs *p)
 {
-  p->begin     = -((p->b.lines[0] + 1) & ~1);
-  p->end       = p->n[1] + p->b.lines[1];
+  p->begin[0]  = s->wrap[0] ? -margin[0] : 0;
+  p->end[0]    = s->wrap[0] ? p->n[0] + margin[1] : p->n[0];
+  p->begin[1]  = -((p->b.lines[0] + 1) & ~1);
+  p->end[1]    = p->n[1] + p->b.lines[1];
+  p->wraps     = s->wrap[0] > 0;
   p->exchanged = s->exchanged;
   for (int side = 0; side < 2; side++) {
     p->copy_at[side] = (side ? s->copy_hi : s->copy_lo) - s->write.lo[1];
@@ -145,6 +150,7 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   const HJPatchEntry *e       = HJPatch2DEntry(&cuda->grid);
   HJPatchArgs         p       = {};
   void               *args[]  = {(void *)&p};
+  int                 margin[2][2];
 
   PetscFunctionBegin;
   p.b     = HJPatch2DLines(s, s->b, s->bghost);
@@ -154,19 +160,20 @@ static PetscErrorCode HJPatch2DLaunch(HJ_CUDA *cuda, cudaStream_t stream, const 
   p.line  = HJDWidth(s->box, 0);
   p.r     = coarser->restricted;
   p.count = count;
-  for (int d = 0; d < 2; d++) p.n[d] = HJDWidth(s->write, d);
-  if (cut) HJPatch2DSetCut(s, &p);
   for (int d = 0; d < 2; d++) {
-    const int size = d ? e->height : e->width, n = d && cut ? p.end - p.begin : p.n[d];
-    int       margin[2];
-
-    p.nc[d]    = (int)coarser->n[d];
-    p.first[d] = (int)coarser->first[d];
+    p.end[d] = p.n[d] = HJDWidth(s->write, d);
+    p.nc[d]           = (int)coarser->n[d];
+    p.first[d]        = (int)coarser->first[d];
     for (int side = 0; side < 2; side++) p.scale[d][side] = coarser->scale[d][side];
-    HJPatch2DMargins(count, coarser->restricted, p.first[d], margin);
-    p.margin[d]   = margin[0];
-    p.step[d]     = size - margin[0] - margin[1];
-    p.npatches[d] = (n - size + p.step[d] - 1) / p.step[d] + 1;
+    HJPatch2DMargins(count, coarser->restricted, p.first[d], margin[d]);
+  }
+  if (cut) HJPatch2DSetCut(s, margin[0], &p);
+  for (int d = 0; d < 2; d++) {
+    const int size = d ? e->height : e->width;
+
+    p.margin[d]   = margin[d][0];
+    p.step[d]     = size - margin[d][0] - margin[d][1];
+    p.npatches[d] = (p.end[d] - p.begin[d] - size + p.step[d] - 1) / p.step[d] + 1;
   }
   HJPatch2DSetRows(cuda, &p);
   for (int j = 0; j < count; j++) p.w[j] = pass->w[j];

@@ -4,7 +4,8 @@
    exact, in registers, 4 adjacent columns and some rows a lane. What crosses lanes in x goes by shuffle, in y through shared memory. The
    sweep begins with x + P c, or from zero, and then it restricts the residual of its result. Points at the grid's ends may have rows of
    their own, see HJPatchArgs; which shape of patch a grid gets is hjpatch2d.cu's. Of a grid that is cut into lines the lines of the
-   neighbours belong to patches too: what lies beyond them spoils one of them in each subiteration, and none that is written.
+   neighbours belong to patches too, and where columns wrap those of the other end: what lies beyond them spoils one of them in each
+   subiteration, and none that is written.
 */
 #pragma once
 
@@ -35,10 +36,11 @@ typedef struct {
   int          count;
   int          step[2], npatches[2]; /* from a patch to the next; the last one ends where the grid does */
   int          margin[2];            /* first points of a patch that its neighbour writes */
-  /* Of a cut grid: from where to where the patches reach, the first line an even one; whether those that read the rank's own lines alone
-     need not wait for the kernel before; copies of the lines below copy_at[0] and from copy_at[1] on, pointed to as y is */
-  int          begin, end;
-  bool         exchanged;
+  /* From where to where the patches reach, the first line and column an even one. Of a cut grid: whether columns beyond an end are those
+     inside the other one; whether patches that read the rank's own lines alone need not wait for the kernel before; copies of the lines
+     below copy_at[0] and from copy_at[1] on, pointed to as y is */
+  int          begin[2], end[2];
+  bool         wraps, exchanged;
   int          copy_at[2];
   PetscScalar *copy[2];
   bool         framed; /* rows of the ends differ from the inner one */
@@ -198,11 +200,18 @@ template <bool CUT> __device__ __forceinline__ const PetscScalar *HJPatchLine(co
   return in ? from + j * nx : NULL;
 }
 
+/* Where column i of n is; CUT: also where it wraps */
+template <bool CUT> __device__ __forceinline__ int HJPatchColumnAt(const HJPatchArgs &p, int i, int n)
+{
+  return CUT ? HJDWrap(i, p.wraps ? n : 0) : i;
+}
+
 /* x + P c; odd: whether the lane's points begin between two coarse columns, rows. c is 0 beyond its ends */
 template <int LANES, int ROWS, bool CUT>
 __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int j0, PetscScalar x[ROWS][4])
 {
-  const int   i = (i0 - p.first[0]) >> 1, j = (j0 - p.first[1]) >> 1;
+  const int i = (i0 - p.first[0]) >> 1, j = (j0 - p.first[1]) >> 1;
+  const int at[3] = {HJPatchColumnAt<CUT>(p, i, p.nc[0]), HJPatchColumnAt<CUT>(p, i + 1, p.nc[0]), HJPatchColumnAt<CUT>(p, i + 2, p.nc[0])};
   const bool  oddx = (i0 - p.first[0]) & 1, oddy = (j0 - p.first[1]) & 1;
   PetscScalar line[ROWS / 2 + 1][4];
 
@@ -210,8 +219,8 @@ __device__ __forceinline__ void HJPatchCorrect(const HJPatchArgs &p, int i0, int
   for (int k = 0; k <= ROWS / 2; k++) {
     const PetscScalar *c  = HJPatchLine<CUT>(p.c, p.nc[0], p.nc[1], j + k);
     const unsigned     n  = c ? p.nc[0] : 0;
-    const PetscScalar  a0 = (unsigned)i < n ? c[i] : HJ_ZERO, a1 = (unsigned)(i + 1) < n ? c[i + 1] : HJ_ZERO,
-                      a2 = (unsigned)(i + 2) < n ? c[i + 2] : HJ_ZERO;
+    const PetscScalar  a0 = (unsigned)at[0] < n ? c[at[0]] : HJ_ZERO, a1 = (unsigned)at[1] < n ? c[at[1]] : HJ_ZERO,
+                      a2 = (unsigned)at[2] < n ? c[at[2]] : HJ_ZERO;
     const PetscScalar m0 = HJ_HALF * (a0 + a1), m1 = HJ_HALF * (a1 + a2);
 
     line[k][0] = oddx ? m0 : a0;
@@ -265,12 +274,13 @@ template <int LANES, int ROWS, int WARPS> __device__ __forceinline__ int HJPatch
   return (int)threadIdx.x / Shape::WIDTH * Shape::WIDTH + HJPatchColumn<LANES>((int)threadIdx.x % Shape::WIDTH);
 }
 
-/* Starts the copies of a patch of an array whose lines begin nx points after one another; home: all are the rank's own */
-template <int LANES, int ROWS, int WARPS>
-__device__ __forceinline__ void HJPatchFetch(const HJPatchLines &a, bool home, int nx, int ny, const int start[2], PetscScalar *s_a)
+/* Starts the copies of a patch of an array; home: all of its lines are the rank's own */
+template <int LANES, int ROWS, int WARPS, bool CUT>
+__device__ __forceinline__ void HJPatchFetch(const HJPatchArgs &p, const HJPatchLines &a, bool home, const int start[2], PetscScalar *s_a)
 {
   typedef HJPatchShape<LANES, ROWS, WARPS> Shape;
-  const int                                i = start[0] + (int)threadIdx.x % Shape::WIDTH, j = start[1] + (int)threadIdx.x / Shape::WIDTH;
+  const int                                nx = p.line, ny = p.n[1], j = start[1] + (int)threadIdx.x / Shape::WIDTH;
+  const int                                i    = HJPatchColumnAt<CUT>(p, start[0] + (int)threadIdx.x % Shape::WIDTH, p.n[0]);
   const PetscScalar                       *from = a.own + j * nx + i;
   PetscScalar                             *to   = s_a + HJPatchMine<LANES, ROWS, WARPS>();
 
@@ -364,17 +374,17 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
 #pragma unroll
   for (int d = 0; d < 2; d++) {
     const bool last  = patch[d] == p.npatches[d] - 1;
-    const int  begin = CUT && d ? p.begin : 0, end = CUT && d ? p.end : p.n[d];
+    const int  begin = CUT ? p.begin[d] : 0, end = CUT ? p.end[d] : p.n[d];
 
     start[d] = last ? end - size[d] : begin + patch[d] * p.step[d];
     lo[d]    = patch[d] ? begin + patch[d] * p.step[d] + p.margin[d] : 0;
     hi[d]    = last ? p.n[d] : begin + (patch[d] + 1) * p.step[d] + p.margin[d];
-    if (CUT && d) lo[d] = max(lo[d], 0), hi[d] = min(hi[d], p.n[d]);
+    if (CUT) lo[d] = max(lo[d], 0), hi[d] = min(hi[d], p.n[d]);
   }
-  at.first          = start[0] == 0 && at.lane == 0 ? 0 : 1;
-  at.last           = start[0] + size[0] == p.n[0] && at.lane == LANES - 1 ? 2 : 1;
-  at.below          = start[1] == 0 && !(CUT && p.begin) && at.strip == 0 ? 0 : 3;
-  at.above          = start[1] + size[1] == p.n[1] && !(CUT && p.end > p.n[1]) && at.strip == Shape::STRIPS - 1 ? 6 : 3;
+  at.first          = start[0] == 0 && !(CUT && p.begin[0]) && at.lane == 0 ? 0 : 1;
+  at.last           = start[0] + size[0] == p.n[0] && !(CUT && p.end[0] > p.n[0]) && at.lane == LANES - 1 ? 2 : 1;
+  at.below          = start[1] == 0 && !(CUT && p.begin[1]) && at.strip == 0 ? 0 : 3;
+  at.above          = start[1] + size[1] == p.n[1] && !(CUT && p.end[1] > p.n[1]) && at.strip == Shape::STRIPS - 1 ? 6 : 3;
   const bool framed = __any_sync(~0u, p.framed && (at.first != 1 || at.last != 1 || at.below != 3 || at.above != 3));
   const bool home   = !CUT || (start[1] >= 0 && start[1] + size[1] <= p.n[1]);
   const int  i0 = start[0] + 4 * at.lane, j0 = start[1] + ROWS * at.strip;
@@ -388,8 +398,8 @@ __global__ void __launch_bounds__(32 * WARPS, 2) HJPatch2D_Kernel(const __grid_c
   /* a line beside the first or last one of a patch may be interpolated from a neighbour's */
   if (!CUT || !p.exchanged || start[1] < 2 || start[1] + size[1] > p.n[1] - 2) HJDAwaitInput();
   HJDLetNextStart();
-  HJPatchFetch<LANES, ROWS, WARPS>(p.b, home, p.line, p.n[1], start, s_b);
-  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS>(p.x, home, p.line, p.n[1], start, s_x);
+  HJPatchFetch<LANES, ROWS, WARPS, CUT>(p, p.b, home, start, s_b);
+  if (!ZERO) HJPatchFetch<LANES, ROWS, WARPS, CUT>(p, p.x, home, start, s_x);
   if (!ZERO) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {

@@ -94,11 +94,10 @@ static bool HJStream2DIsMany(const HJDStencil *st)
 /* Of the variants that have to do with the coarser grid */
 static const HJ2DKernel *HJStream2DCoarserTable(const HJDStencil *st, int variant)
 {
-  if (st->storage == HJ_SYMMETRIC && st->shape == HJ_BOX)
-    return variant == HJ2D_CORRECTED ? HJ2DBoxCorrectedKernels : HJ2DBoxRestrictedKernels;
-  if (st->storage == HJ_SYMMETRIC) return variant == HJ2D_CORRECTED ? HJ2DSymmetricCorrectedKernels : HJ2DSymmetricRestrictedKernels;
-  if (st->nrows > 1) return variant == HJ2D_CORRECTED ? HJ2DFrameCorrectedKernels : HJ2DFrameRestrictedKernels;
-  return variant == HJ2D_CORRECTED ? HJ2DCorrectedKernels : HJ2DRestrictedKernels;
+  if (st->storage == HJ_SYMMETRIC && st->shape == HJ_BOX) return HJ2DCorrects(variant) ? HJ2DBoxCorrectedKernels : HJ2DBoxRestrictedKernels;
+  if (st->storage == HJ_SYMMETRIC) return HJ2DCorrects(variant) ? HJ2DSymmetricCorrectedKernels : HJ2DSymmetricRestrictedKernels;
+  if (st->nrows > 1) return HJ2DCorrects(variant) ? HJ2DFrameCorrectedKernels : HJ2DFrameRestrictedKernels;
+  return HJ2DCorrects(variant) ? HJ2DCorrectedKernels : HJ2DRestrictedKernels;
 }
 
 static const HJ2DKernel *HJStream2DTable(const HJDStencil *st)
@@ -428,12 +427,20 @@ static void HJStream2DRegion(const HJDSweep *sweep, int i, HJ2DArgs *g)
   g->region[g->nregions++] = {0, i, s->nstrips, 0, 0};
 }
 
+/* The variant that has to do with the coarser grid. Kernels of one row know no wrap where the slowest direction alone is a period */
+static int HJStream2DCoarserVariant(const HJGrid *grid, const HJDStencil *st, int variant)
+{
+  const bool wraps = HJGridPeriod(grid, 0) || (st->storage != HJ_DICTIONARY && HJGridIsWrapped(grid));
+
+  return wraps ? HJ2DWrapped(variant) : variant;
+}
+
 static int HJStream2DVariant(const HJ_CUDA *cu, const HJDSweep *sweeps, const HJGeometry *geometry)
 {
   const bool in_place = !geometry->zero && geometry->in_place, ghosts = HJDWidth(sweeps[0].box, 1) > HJDWidth(sweeps[0].ybox, 1);
 
-  if (geometry->corrects) return HJ2D_CORRECTED;
-  if (geometry->restricts) return HJ2D_RESTRICTED;
+  if (geometry->corrects) return HJStream2DCoarserVariant(&cu->grid, &cu->st, HJ2D_CORRECTED);
+  if (geometry->restricts) return HJStream2DCoarserVariant(&cu->grid, &cu->st, HJ2D_RESTRICTED);
   if (geometry->wraps || (in_place && ghosts)) return HJ2D_WRAP;
   return HJStream2DIsMany(&cu->st) ? HJ2D_MANY : HJ2D_ONE;
 }
@@ -458,7 +465,7 @@ static PetscErrorCode HJStream2DLayoutCreate(HJ_CUDA *cu, cudaStream_t stream, c
   l->smem_bytes   = HJStream2DBytes(&cu->device, k);
   l->levels       = needed;
   l->coarser      = variant >= HJ2D_CORRECTED;
-  l->g.margin     = variant == HJ2D_RESTRICTED ? needed + 2 : needed; /* a coarse row needs residuals beside it, and these the result */
+  l->g.margin     = HJ2DRestricts(variant) ? needed + 2 : needed; /* a coarse row needs residuals beside it, and these the result */
   l->g.zero_guess = geometry->zero;
   l->function     = in_place ? k->in_place[variant] : k->kernel[variant];
   l->save         = in_place ? HJ2DSaveKernels[variant] : NULL;
@@ -591,14 +598,17 @@ static bool HJStream2DIsFrame(const HJGrid *grid, const HJDStencil *st)
 }
 
 /* Sweeps that have to do with the coarser grid */
-static bool HJStream2DHas(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int variant, int levels)
+static bool HJStream2DHas(const HJDevice *device, const HJGrid *grid, const HJDStencil *st, int plain, int levels)
 {
+  const int         variant   = HJStream2DCoarserVariant(grid, st, plain);
   const HJ2DKernel *k         = HJStream2DCoarserTable(st, variant);
-  const bool        symmetric = st->storage == HJ_SYMMETRIC && HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && !HJGridHasNeighbors(grid);
+  const bool        whole     = HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && (!HJGridHasNeighbors(grid) || HJGridIsWrapped(grid));
+  const bool        symmetric = st->storage == HJ_SYMMETRIC && whole;
 
   if (st->dim != 2 || !(symmetric || (st->storage == HJ_DICTIONARY && st->shape == HJ_STAR))) return false;
   while (k->levels && k->levels != levels) k++;
-  return k->levels && HJStream2DFits(device, k) && (symmetric || st->nrows == 1 || HJStream2DIsFrame(grid, st));
+  if (!k->levels || !k->kernel[variant] || !HJStream2DFits(device, k)) return false;
+  return symmetric || st->nrows == 1 || (HJStream2DIsFrame(grid, st) && !HJGridIsWrapped(grid));
 }
 
 static int HJStream2DTakes(const HJDevice *device, const HJAsk *ask)
@@ -612,9 +622,11 @@ static int HJStream2DTakes(const HJDevice *device, const HJAsk *ask)
   case HJ_SLAB: /* a launch is laid out by the index, which is another for each slab */
     return st->storage == HJ_DICTIONARY && st->nrows == 1 ? HJStream2DMaxCount(device, grid, st) : 0;
   case HJ_CORRECTS:
+    if (HJGridPeriod(grid, 0) && !HJStream2DWraps(device, grid, st)) return 0;
     return HJStream2DHas(device, grid, st, HJ2D_CORRECTED, ask->count);
   case HJ_RESTRICTS:
-    return HJBoxWidth(&grid->owned, 0) >= HJ2D_COLUMNS && HJStream2DHas(device, grid, st, HJ2D_RESTRICTED, ask->count - 1);
+    if (HJBoxWidth(&grid->owned, 0) < HJ2D_COLUMNS) return 0;
+    return HJStream2DHas(device, grid, st, HJ2D_RESTRICTED, ask->count - 1);
   default:
     return 0;
   }

@@ -110,8 +110,29 @@ __host__ __device__ constexpr int HJ2DShare(int blocks, int carve)
   return carve * 1024 / blocks / 128 * 128 - 1024;
 }
 
-/* The last two: with a correction; with a restriction of the residual, from a zero guess */
-enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_RESTRICTED, HJ2D_VARIANTS };
+/* From the fourth on: with a correction; with a restriction of the residual, from a zero guess; the same of sweeps that wrap */
+enum { HJ2D_ONE, HJ2D_MANY, HJ2D_WRAP, HJ2D_CORRECTED, HJ2D_RESTRICTED, HJ2D_WRAP_CORRECTED, HJ2D_WRAP_RESTRICTED, HJ2D_VARIANTS };
+
+/* That which wraps, of one with a correction or a restriction */
+__host__ __device__ constexpr int HJ2DWrapped(int variant)
+{
+  return variant == HJ2D_CORRECTED ? HJ2D_WRAP_CORRECTED : HJ2D_WRAP_RESTRICTED;
+}
+
+__host__ __device__ constexpr bool HJ2DWraps(int variant)
+{
+  return variant == HJ2D_WRAP || variant == HJ2D_WRAP_CORRECTED || variant == HJ2D_WRAP_RESTRICTED;
+}
+
+__host__ __device__ constexpr bool HJ2DCorrects(int variant)
+{
+  return variant == HJ2D_CORRECTED || variant == HJ2D_WRAP_CORRECTED;
+}
+
+__host__ __device__ constexpr bool HJ2DRestricts(int variant)
+{
+  return variant == HJ2D_RESTRICTED || variant == HJ2D_WRAP_RESTRICTED;
+}
 
 typedef struct {
   int levels, blocks, smem_bytes; /* blocks: that shall share a multiprocessor of HJ2D_SM_BYTES */

@@ -13,17 +13,18 @@ extern const HJ2DKernel HJ2DSymmetricCorrectedKernels[], HJ2DSymmetricRestricted
 #if defined(__CUDACC__)
 
 /* Starts the copy of the points of a coarse row that the strip's columns lie on and between, 0 where there are none; at: the first of
-   HJ2D_COARSE_ROWS rows */
-__device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
+   HJ2D_COARSE_ROWS rows. WRAP: columns beyond an end are those inside the other one, where the sweep's wrap */
+template <bool WRAP> __device__ __forceinline__ void HJ2DFetchCoarse(const HJ2DArgs &g, const HJ2DWarp &w, unsigned at, int row)
 {
-  const int          column = (w.x0 >> 1) + w.lane;
-  const PetscScalar *lines  = g.coarse[(row >= 0) + (row >= g.coarse_n[1])],
-                    *src    = lines ? lines + (long long)row * g.coarse_n[0] : g.coarse[1];
+  const int          begin = (w.x0 >> 1) + w.lane, period = WRAP && w.s->wrap ? g.coarse_n[0] : 0;
+  const int          column[3] = {HJDWrap(begin, period), HJDWrap(begin + 32, period), HJDWrap(begin + 64, period)};
+  const PetscScalar *lines     = g.coarse[(row >= 0) + (row >= g.coarse_n[1])],
+                    *src       = lines ? lines + (long long)row * g.coarse_n[0] : g.coarse[1];
   const unsigned to = at + (row & (HJ2D_COARSE_ROWS - 1)) * HJ2D_COARSE_BYTES + HJ_BYTES * w.lane, n = lines ? g.coarse_n[0] : 0;
 
-  HJCopyNumberOrZero(to, src + column, (unsigned)column < n);
-  HJCopyNumberOrZero(to + 32 * HJ_BYTES, src + column + 32, (unsigned)(column + 32) < n);
-  if (w.lane == 0) HJCopyNumberOrZero(to + 64 * HJ_BYTES, src + column + 64, (unsigned)(column + 64) < n);
+  HJCopyNumberOrZero(to, src + column[0], (unsigned)column[0] < n);
+  HJCopyNumberOrZero(to + 32 * HJ_BYTES, src + column[1], (unsigned)column[1] < n);
+  if (w.lane == 0) HJCopyNumberOrZero(to + 64 * HJ_BYTES, src + column[2], (unsigned)column[2] < n);
 }
 
 /* What points of a row that hangs are multiplied by */

@@ -26,8 +26,8 @@ __device__ __forceinline__ void HJ2DSwap(PetscScalar &a, PetscScalar &b)
    rows are gathered on the coarse grid as they come
 */
 template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, int VARIANT> struct HJ2DConstant {
-  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED, RESTRICTED = VARIANT == HJ2D_RESTRICTED;
-  static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = VARIANT == HJ2D_WRAP; /* where columns wrap, all strips are whole */
+  static constexpr bool CORRECTED = HJ2DCorrects(VARIANT), RESTRICTED = HJ2DRestricts(VARIANT);
+  static constexpr bool MANY = VARIANT == HJ2D_MANY, WRAP = HJ2DWraps(VARIANT); /* where columns wrap, all strips are whole */
 
   static constexpr int MADE   = LEVELS + RESTRICTED; /* levels, with the residual */
   static constexpr int X_ROWS = AHEAD;
@@ -150,7 +150,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
       }
       if (!IN_PLACE) w.x += w.s->box_nx;
       w.b += w.s->box_nx;
-      if (CORRECTED && row & 1) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
+      if (CORRECTED && row & 1) HJ2DFetchCoarse<WRAP>(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
     }
     HJCopyCommit();
   }
@@ -539,7 +539,7 @@ template <int BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, bool IN_PLACE, 
     const int low  = w.y0 - g.margin < w.s->avail_lo[1] ? (w.row_lo + MADE + 1) & ~1 : start,
               high = w.y1 + g.margin > w.s->avail_hi[1] ? w.s->avail_hi[1] & ~1 : end;
 
-    if (CORRECTED) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, start >> 1);
+    if (CORRECTED) HJ2DFetchCoarse<WRAP>(g, w, w.smem + COARSE_AT, start >> 1);
     for (int i = 0; i < AHEAD - 1; i++) Fetch<false>(start + i, -i);
     if (MANY) RunMany(start, low, high, end);
     else RunOne(start, low, high, end);
@@ -586,8 +586,9 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
     {                                                                                                                                      \
       levels, HJ2D_BLOCKS(blocks), HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>::SMEM_BYTES,          \
         HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>::RING_BYTES,                                     \
-        {nullptr, nullptr, nullptr,                                                                                                        \
-         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>},                    \
+        {nullptr, nullptr,                                                                                                                 \
+         nullptr, (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_CORRECTED>,            \
+         nullptr, (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_WRAP_CORRECTED>},      \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \
@@ -596,8 +597,13 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DConstant_Kernel(const __
     {                                                                                                                                      \
       levels, HJ2D_BLOCKS(blocks), HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>::SMEM_BYTES,         \
         HJ2DConstant<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>::RING_BYTES,                                    \
-        {nullptr, nullptr, nullptr, nullptr,                                                                                               \
-         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>},                   \
+        {nullptr,                                                                                                                          \
+         nullptr,                                                                                                                          \
+         nullptr,                                                                                                                          \
+         nullptr,                                                                                                                          \
+         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_RESTRICTED>,                    \
+         nullptr,                                                                                                                          \
+         (const void *)HJStream2DConstant_Kernel<0, levels, ahead, HJ2D_BLOCKS(blocks), carve, false, HJ2D_WRAP_RESTRICTED>},              \
       {                                                                                                                                    \
         nullptr, nullptr, nullptr                                                                                                          \
       }                                                                                                                                    \

@@ -226,7 +226,7 @@ struct HJ2DFrame : HJ2DConstant<0, LEVELS, AHEAD, BLOCKS, CARVE, false, VARIANT>
     const int low  = w.y0 - g.margin <= w.s->avail_lo[1] ? (w.row_lo + MADE + 2) & ~1 : start,
               high = w.y1 + g.margin >= w.s->avail_hi[1] ? (w.s->avail_hi[1] - 1) & ~1 : end;
 
-    if (Base::CORRECTED) HJ2DFetchCoarse(g, w, w.smem + Base::COARSE_AT, start >> 1);
+    if (Base::CORRECTED) HJ2DFetchCoarse<false>(g, w, w.smem + Base::COARSE_AT, start >> 1);
     for (int i = 0; i < AHEAD - 1; i++) this->template Fetch<false>(start + i, -i);
     for (int row = start, next; row < end; row = next) {
       next = row < low ? min(low, end) : row < high ? min(high, end) : end;

@@ -19,10 +19,10 @@ __device__ __forceinline__ PetscScalar HJ2DInverse(PetscScalar d)
 
 /* AHEAD, BLOCKS, CARVE: as in hjstream2d_constant.cuh; BOX: symmetric alone. VARIANT: HJ2D_ONE; HJ2D_WRAP, for sweeps that wrap; symmetric
    alone, on a domain without neighbours of at least 128 columns, so that all strips are whole: with a correction; with a restriction, from
-   a zero guess, where one more level makes the residual of the last one's result */
+   a zero guess, where one more level makes the residual of the last one's result; the same where neighbours are itself in some direction */
 template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE, int VARIANT> struct HJ2DVariable {
-  static constexpr bool CORRECTED = VARIANT == HJ2D_CORRECTED, RESTRICTED = VARIANT == HJ2D_RESTRICTED;
-  static constexpr bool WRAP = VARIANT == HJ2D_WRAP, COARSER = CORRECTED || RESTRICTED;
+  static constexpr bool CORRECTED = HJ2DCorrects(VARIANT), RESTRICTED = HJ2DRestricts(VARIANT);
+  static constexpr bool WRAP = HJ2DWraps(VARIANT), COARSER = CORRECTED || RESTRICTED;
 
   static constexpr int MADE       = LEVELS + RESTRICTED;       /* levels, with the residual */
   static constexpr int X_ROWS     = RESTRICTED ? 1 : 4;        /* 1: to write through */
@@ -81,7 +81,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
 
   __device__ __forceinline__ void FetchCoefficients(unsigned to, const PetscScalar *src) const
   {
-    if (COARSER) HJ2DFetchAll(to, src, w.lane);
+    if (COARSER && !WRAP) HJ2DFetchAll(to, src, w.lane);
     else HJ2DFetch(to, src, w.lane, coef_c0, coef_c1);
   }
 
@@ -95,12 +95,12 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
       FetchVector(Row(0, back), w.b);
       w.x += w.s->box_nx;
       w.b += w.s->box_nx;
-      if (CORRECTED && row & 1) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
+      if (CORRECTED && row & 1) HJ2DFetchCoarse<WRAP>(g, w, w.smem + COARSE_AT, (row >> 1) + 1);
     } else {
       if (!RESTRICTED) HJ2DClear(XRow(row), w.lane);
       HJ2DClear(Row(0, back), w.lane);
     }
-    if (in && (COARSER || (row >= g.coef_lo[1] && row < g.coef_hi[1]))) {
+    if (in && ((COARSER && !WRAP) || (row >= g.coef_lo[1] && row < g.coef_hi[1]))) {
       FetchCoefficients(Row(1, back), g.dinv + coef);
 #pragma unroll
       for (int o = 0; o < NARRAYS - 2; o++) FetchCoefficients(Row(2 + o, back), g.value[o] + coef);
@@ -245,7 +245,7 @@ template <int SYMMETRIC, bool BOX, int LEVELS, int AHEAD, int BLOCKS, int CARVE,
   {
     const int start = COARSER ? w.row_lo & ~1 : w.row_lo, end = w.y1 + LEVELS + 2 * RESTRICTED;
 
-    if (CORRECTED) HJ2DFetchCoarse(g, w, w.smem + COARSE_AT, start >> 1);
+    if (CORRECTED) HJ2DFetchCoarse<WRAP>(g, w, w.smem + COARSE_AT, start >> 1);
 #pragma unroll
     for (int i = 0; i < AHEAD - 1; i++) Fetch(start + i, -i);
     for (int row = start; row < end; row += 2) {
@@ -278,8 +278,9 @@ __global__ void __launch_bounds__(32, BLOCKS) HJStream2DVariable_Kernel(const __
   {                                                                                                                                        \
     levels, HJ2D_BLOCKS(blocks), HJ2DVariable<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::SMEM_BYTES,                     \
       HJ2DVariable<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>::RING_BYTES,                                                \
-      {nullptr, nullptr, nullptr,                                                                                                          \
-       __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>},                   \
+      {nullptr, nullptr,                                                                                                                   \
+       nullptr, __VA_ARGS__(const void *) HJStream2DVariable_Kernel<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, variant>,           \
+       nullptr, (const void *)HJStream2DVariable_Kernel<1, box, levels, ahead, HJ2D_BLOCKS(blocks), carve, HJ2DWrapped(variant)>},         \
     {                                                                                                                                      \
       nullptr, nullptr, nullptr                                                                                                            \
     }                                                                                                                                      \
