@@ -15,11 +15,17 @@
 set -u
 cd "$(dirname "$0")/.."
 
-# Whether a test, or a header that it includes, reads the option -backend
+# The headers of tests that files include
+headers_of()
+{
+  cat "$@" </dev/null | sed -n 's|^#include "\(hj[a-z]*\.h\)".*|tests/\1|p'
+}
+
+# Whether a test, a header that it includes, or one that these include, reads the option -backend
 reads_backend()
 {
-  headers=$(sed -n 's|^#include "\(hj[a-z]*\.h\)".*|tests/\1|p' "$1")
-  grep -qE '"-backend"|"hj(problem|case)\.h"' "$1" $headers
+  headers=$(headers_of "$1")
+  grep -qE '"-backend"|"hj(problem|case)\.h"' "$1" $headers $(headers_of $headers)
 }
 
 list_one()

@@ -9,6 +9,7 @@
 #include "hjbrickarrays.h"
 #include "cuda/kernels/sweep/stale/hjtile.h"
 #include "cuda/device/hjgraph.h"
+#include "cuda/device/hjgrown.h"
 
 /* The points that a sweep computes: those that it writes, and margin around them */
 static HJDBox HJOnChipCover(const HJDBox *write, const HJDBox *domain, int dim, int margin)
@@ -157,8 +158,7 @@ static int HJOnChipBestCount(const HJDevice *device, const HJGrid *grid, const H
 
 /* What the bricks of all sweeps share */
 typedef struct {
-  HJSlot            *slot;
-  long long          nslots;
+  HJGrown           *slots;
   unsigned long long epoch; /* the next exchange */
 } HJOnChip;
 
@@ -175,7 +175,7 @@ static PetscErrorCode HJOnChipDestroy(HJ_CUDA *cuda)
   HJOnChip *chip = (HJOnChip *)cuda->family_data;
 
   PetscFunctionBegin;
-  if (chip) PetscCallCUDA(cudaFree(chip->slot));
+  if (chip) PetscCall(HJGrownFree(&chip->slots));
   PetscCall(PetscFree(chip));
   cuda->family_data = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,6 +185,7 @@ static PetscErrorCode HJOnChipDestroy(HJ_CUDA *cuda)
 static PetscErrorCode HJOnChipSlots(HJ_CUDA *cuda, cudaStream_t stream, long long nslots)
 {
   HJOnChip *chip = (HJOnChip *)cuda->family_data;
+  PetscBool grown;
 
   PetscFunctionBegin;
   if (!chip) {
@@ -192,12 +193,8 @@ static PetscErrorCode HJOnChipSlots(HJ_CUDA *cuda, cudaStream_t stream, long lon
     chip->epoch       = 1;
     cuda->family_data = chip;
   }
-  if (nslots <= chip->nslots) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(chip->slot));
-  chip->nslots = 0;
-  PetscCall(HJAlloc(nslots * sizeof(HJSlot), (void **)&chip->slot));
-  PetscCallCUDA(cudaMemsetAsync(chip->slot, 0, nslots * sizeof(HJSlot), stream));
-  chip->nslots = nslots;
+  PetscCall(HJGrow(&chip->slots, nslots * sizeof(HJSlot), &grown));
+  if (grown) PetscCallCUDA(cudaMemsetAsync(chip->slots->memory, 0, chip->slots->bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,9 +242,11 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, const H
     HJOnChip       *chip = (HJOnChip *)cuda->family_data;
 
     if (l->bricks) {
+      HJSlot *slot = (HJSlot *)chip->slots->memory;
+
       if (cuda->st.storage == HJ_DICTIONARY)
-        PetscCall(HJBrickRun_CUDA(cuda, stream, s, &l->brick, &l->rows, count, w, chip->slot, chip->epoch));
-      else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, s, &l->brick, count, w, chip->slot, chip->epoch));
+        PetscCall(HJBrickRun_CUDA(cuda, stream, s, &l->brick, &l->rows, count, w, slot, chip->epoch));
+      else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, s, &l->brick, count, w, slot, chip->epoch));
       chip->epoch += count;
       HJCaptureCounts();
     } else {

@@ -4,6 +4,7 @@
    where the dictionary has only its base row. How a warp works is in hjstream2d.cuh and the files that include it.
 */
 #include "hjstream2d_coarser.cuh"
+#include "cuda/device/hjgrown.h"
 #include "cuda/kernels/hjfamilies.h"
 #include "hjstream2d_frame.h"
 
@@ -17,8 +18,7 @@ typedef struct {
   int            nrows; /* that table has room for */
   HJ2DLike       like;
   int            blocks_sm[2][HJ2D_VARIANTS][HJ2D_MAX_KERNELS]; /* by place in the table, [1] in place, variant; 0: not known */
-  PetscScalar   *saved;                                         /* in place */
-  long long      nsaved;
+  HJGrown       *saved;                                         /* in place */
 } HJ2DData;
 
 /* Layout of a launch: all arguments but pointers to vectors and weights */
@@ -379,6 +379,7 @@ static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t str
 static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
   long long n = 0;
+  PetscBool grown;
 
   PetscFunctionBegin;
   for (int i = 0; i < g->nregions; i++) {
@@ -390,12 +391,7 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
     n += g->chunks ? HJ2DSaved((long long)q->nstrips * rows, 0, g->margin) : HJ2DSaved((long long)blocks * q->chunk, blocks, g->margin);
   }
   if (g->chunks) n += HJ2DSaved(0, nblocks, g->margin);
-  if (n > data->nsaved) {
-    PetscCallCUDA(cudaFree(data->saved));
-    data->nsaved = 0;
-    PetscCall(HJAlloc(n * sizeof(PetscScalar), (void **)&data->saved));
-    data->nsaved = n;
-  }
+  PetscCall(HJGrow(&data->saved, n * sizeof(PetscScalar), &grown));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -528,7 +524,7 @@ static PetscErrorCode HJStream2DLaunch(HJ_CUDA *cu, cudaStream_t stream, const H
   HJStream2DLevels(&cu->st, cu->main_row, l->levels, pass->count > zero ? w + zero : &none, &g);
   g.w0    = w[0];
   g.scale = zero ? w[0] * g.dinv_base : 1;
-  g.saved = data->saved;
+  g.saved = data->saved ? (PetscScalar *)data->saved->memory : NULL;
   /* the exchange itself has waited for what came before it */
   g.exchanged = pass->nsweeps == 1 && sweeps[0].exchanged && !l->save;
   if (l->coarser) HJStream2DCoarser(&cu->grid, pass->coarser, &g);
@@ -546,7 +542,7 @@ static PetscErrorCode HJStream2DDestroy(HJ_CUDA *cu)
   if (data) {
     PetscCallCUDA(cudaFree(data->flags));
     PetscCallCUDA(cudaFree(data->table));
-    PetscCallCUDA(cudaFree(data->saved));
+    PetscCall(HJGrownFree(&data->saved));
   }
   PetscCall(PetscFree(data));
   cu->family_data = NULL;
