@@ -98,7 +98,7 @@ static PetscErrorCode TestEnds(void)
 static struct {
   HJBackendOps ops;
   HJKrylovOps  passes;
-  HJKrylovSums sums, seen;
+  HJKrylovSums sums;
   PetscBool    good; /* what was handed over */
 } device;
 
@@ -113,12 +113,10 @@ static PetscErrorCode DeviceTotal(PetscInt nranks, const PetscScalar *parts, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceBegin(HJKrylovSums **sums, HJKrylovSums **host)
+static PetscErrorCode DeviceBegin(HJKrylovSums **sums)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&device.sums, sizeof(device.sums)));
-  PetscCall(PetscMemzero(&device.seen, sizeof(device.seen)));
-  *host = &device.seen;
   *sums = &device.sums;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +128,7 @@ static PetscErrorCode DeviceFetch(const HJKrylovSums *sums, HJKrylovSums *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceEnd(HJKrylovSums **sums, HJKrylovSums **host)
+static PetscErrorCode DeviceEnd(HJKrylovSums **sums)
 {
   PetscFunctionBegin;
   *sums = NULL;
@@ -167,8 +165,7 @@ static PetscErrorCode PretendDevice(Mat A, Vec x)
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, HJ_GET_PRODUCTS, &get));
   PetscCall((*get)(A, x, &products, &a));
-  device.passes     = (HJKrylovOps){.squares   = HJBackendHost.krylov->squares,
-                                    .sums      = HJBackendHost.krylov->sums,
+  device.passes     = (HJKrylovOps){.sums      = HJBackendHost.krylov->sums,
                                     .ghosts    = HJBackendHost.krylov->ghosts,
                                     .direction = DeviceDirection,
                                     .update    = DeviceUpdate,

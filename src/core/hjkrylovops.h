@@ -22,8 +22,6 @@ static inline HJ_HOST_DEVICE PetscBool HJKrylovTurns(PetscScalar now, PetscScala
 
 /* All arrays lie in the backend's memory, sums where begin() says. Sums that are made are of this rank, those that are read of all */
 struct _n_HJKrylovOps {
-  /* r r */
-  PetscErrorCode (*squares)(PetscInt n, const PetscScalar *r, HJKrylovSums *);
   /* z z and z r */
   PetscErrorCode (*sums)(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *);
   /* Ghosts of p from those of z, as direction() makes p; all n are written where this is the first direction */
@@ -37,12 +35,12 @@ struct _n_HJKrylovOps {
   /* x += alpha p, r -= alpha A p, for the product of direction(), and r r */
   PetscErrorCode (*update)(const HJProduct *, PetscBool neighbors, HJKrylovSums *, PetscScalar *x, PetscScalar *r);
   /*
-     Of a device, whose passes do not wait for one another's sums: sums in its memory, and on the host where fetch() puts them, which
-     waits. update() leaves x and r there where r z or p A p is zero, no finite number, or has turned. total() makes n sums, one or two, of
-     those of all ranks, each of which has HJ_KRYLOV_SHARED numbers in parts; all ranks get the same bits. NULL: sums lie on the host
+     Of a device, whose passes do not wait for one another's sums: sums in its memory, and a copy of them, which waits. update() leaves x
+     and r there where r z or p A p is zero, no finite number, or has turned. total() makes n sums, one or two, of those of all ranks, each
+     of which has HJ_KRYLOV_SHARED numbers in parts; all ranks get the same bits. NULL: sums lie on the host
   */
-  PetscErrorCode (*begin)(HJKrylovSums **, HJKrylovSums **host);
+  PetscErrorCode (*begin)(HJKrylovSums **);
   PetscErrorCode (*total)(PetscInt nranks, const PetscScalar *parts, PetscInt n, PetscScalar *sums);
   PetscErrorCode (*fetch)(const HJKrylovSums *, HJKrylovSums *host);
-  PetscErrorCode (*end)(HJKrylovSums **, HJKrylovSums **host);
+  PetscErrorCode (*end)(HJKrylovSums **);
 };

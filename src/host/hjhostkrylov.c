@@ -51,16 +51,6 @@ static PetscErrorCode HJHostUpdate(const HJProduct *product, PetscBool neighbors
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJHostSquares(PetscInt n, const PetscScalar *r, HJKrylovSums *sums)
-{
-  const HJHostKernels *kernels = HJHostPickKernels();
-
-  PetscFunctionBegin;
-  sums->rr = 0.0;
-  for (PetscInt i = 0; i < n; i += HJ_KRYLOV_PART) sums->rr += kernels->krylov_dot(PetscMin(n - i, HJ_KRYLOV_PART), r + i, r + i);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJHostSums(PetscInt n, const PetscScalar *z, const PetscScalar *r, HJKrylovSums *sums)
 {
   const HJHostKernels *kernels = HJHostPickKernels();
@@ -88,10 +78,4 @@ static PetscErrorCode HJHostGhosts(PetscCount n, PetscBool first, const HJKrylov
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const HJKrylovOps HJKrylovHost = {
-  .squares   = HJHostSquares,
-  .sums      = HJHostSums,
-  .ghosts    = HJHostGhosts,
-  .direction = HJHostDirection,
-  .update    = HJHostUpdate,
-};
+const HJKrylovOps HJKrylovHost = {.sums = HJHostSums, .ghosts = HJHostGhosts, .direction = HJHostDirection, .update = HJHostUpdate};

@@ -111,10 +111,10 @@ static PetscErrorCode HJCGNorm(HJCG *cg, PetscInt it, PetscReal *norm)
     PetscCall(HJConjugateFetch(cg->products, &cg->c));
   }
   if (ksp->normtype == KSP_NORM_NATURAL) {
-    KSPCheckDot(ksp, cg->c.sums->rz);
-    *norm = PetscSqrtReal(PetscAbsScalar(cg->c.sums->rz));
+    KSPCheckDot(ksp, cg->c.sums.rz);
+    *norm = PetscSqrtReal(PetscAbsScalar(cg->c.sums.rz));
   } else if (ksp->normtype != KSP_NORM_NONE && told) {
-    *norm = PetscSqrtReal(PetscRealPart(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->c.sums->zz : cg->c.sums->rr));
+    *norm = PetscSqrtReal(PetscRealPart(ksp->normtype == KSP_NORM_PRECONDITIONED ? cg->c.sums.zz : cg->c.sums.rr));
     KSPCheckNorm(ksp, *norm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,8 +168,10 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
     cg->objective = 0.5 * PetscRealPart(dot[0] - dot[1]);
   }
   if (ksp->normtype == KSP_NORM_UNPRECONDITIONED) {
-    PetscCall(HJConjugateSquares(cg->products, &cg->c, cg->r));
-    PetscCall(HJConjugateFetch(cg->products, &cg->c));
+    PetscReal norm;
+
+    PetscCall(VecNorm(cg->r, NORM_2, &norm));
+    cg->c.sums.rr = norm * norm;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,7 +179,7 @@ static PetscErrorCode HJCGStart(HJCG *cg, PetscBool objective)
 /* An end that is an error where the user wants it so */
 static PetscErrorCode HJCGDiverge(HJCG *cg, KSPConvergedReason reason)
 {
-  const HJKrylovSums *sums = cg->c.sums;
+  const HJKrylovSums *sums = &cg->c.sums;
   KSP                 ksp  = cg->ksp;
   const char         *what = reason == KSP_DIVERGED_INDEFINITE_PC ? "preconditioner" : "matrix";
 
@@ -219,20 +221,20 @@ static PetscErrorCode HJCGCheckResidual(HJCG *cg, PetscInt i)
   KSP ksp = cg->ksp;
 
   PetscFunctionBegin;
-  KSPCheckDot(ksp, cg->c.sums->rz);
+  KSPCheckDot(ksp, cg->c.sums.rz);
   ksp->its = i + 1;
-  if (cg->c.sums->rz == 0.0) {
+  if (cg->c.sums.rz == 0.0) {
     ksp->reason = KSP_CONVERGED_ATOL;
     PetscCall(PetscInfo(ksp, "Converged, as (r, z) is 0\n"));
-  } else if (i && HJKrylovTurns(cg->c.sums->rz, cg->c.sums->rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
+  } else if (i && HJKrylovTurns(cg->c.sums.rz, cg->c.sums.rz_before)) PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_PC));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode HJCGCheckDirection(HJCG *cg, PetscInt i)
 {
   PetscFunctionBegin;
-  KSPCheckDot(cg->ksp, cg->c.sums->pw);
-  if (cg->c.sums->pw == 0.0 || (i && HJKrylovTurns(cg->c.sums->pw, cg->c.sums->pw_before)))
+  KSPCheckDot(cg->ksp, cg->c.sums.pw);
+  if (cg->c.sums.pw == 0.0 || (i && HJKrylovTurns(cg->c.sums.pw, cg->c.sums.pw_before)))
     PetscCall(HJCGDiverge(cg, KSP_DIVERGED_INDEFINITE_MAT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,7 +256,7 @@ static PetscErrorCode HJCGIterate(HJCG *cg, PetscInt i)
   if (!ksp->reason && !later) PetscCall(HJCGDirection(cg, (PetscBool)!i));
   if (!ksp->reason) PetscCall(HJCGCheckDirection(cg, i));
   if (!ksp->reason && !later) PetscCall(HJCGUpdate(cg));
-  if (!ksp->reason) cg->objective -= 0.5 * PetscRealPart(cg->c.sums->rz / cg->c.sums->pw * cg->c.sums->rz);
+  if (!ksp->reason) cg->objective -= 0.5 * PetscRealPart(cg->c.sums.rz / cg->c.sums.pw * cg->c.sums.rz);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

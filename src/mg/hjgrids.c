@@ -616,7 +616,7 @@ PetscErrorCode HJMGDestroyGrids(PC_HJMG *mg)
   mg->stopped = PETSC_FALSE;
   mg->started = PETSC_FALSE;
   PetscCall(HJMGInsideDestroy(&mg->inside));
-  mg->placed = mg->solves_placed = PETSC_FALSE;
+  mg->placed = mg->all_placed = PETSC_FALSE;
   PetscCall(VecDestroy(&mg->other));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&mg->copy[i])); /* of the points inside, or of all */
   PetscCall(VecDestroy(&mg->scale));

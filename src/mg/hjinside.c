@@ -200,14 +200,14 @@ PetscErrorCode HJMGInsideDiffers(HJMGInside in, Vec b, Vec x, PetscBool *differs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGInsidePlace(PC pc, PetscBool cycles, PetscBool solves)
+PetscErrorCode HJMGInsidePlace(PC pc, PetscBool zero, PetscBool all)
 {
   PC_HJMG         *mg = (PC_HJMG *)pc->data;
   const HJMGInside in = mg->inside;
 
   PetscFunctionBegin;
-  mg->placed        = (PetscBool)(in && cycles && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
-  mg->solves_placed = (PetscBool)(mg->placed && solves);
+  mg->placed     = (PetscBool)(in && zero && !mg->scale && !mg->mask && mg->level[0].op->ops == in->ops);
+  mg->all_placed = (PetscBool)(mg->placed && all);
   if (!mg->placed) PetscCall(VecDestroy(&mg->other));
   if (!mg->placed) PetscFunctionReturn(PETSC_SUCCESS);
   mg->lies = HJKnownLies(&in->known, &in->grid);
@@ -292,6 +292,9 @@ PetscErrorCode HJMGInsideView(const PC_HJMG *mg, PetscViewer viewer)
                                    "%" PetscInt_FMT
                                    " rows in the outermost layers are a diagonal alone, columns %s: the grids are those of "
                                    "the points inside%s\n",
-                                   known, mg->inside->known.kept ? "kept" : "dropped", mg->placed ? ", and cycles run there" : ""));
+                                   known, mg->inside->known.kept ? "kept" : "dropped",
+                                   mg->all_placed ? ", and cycles run there"
+                                   : mg->placed   ? ", and cycles from zero run there"
+                                                  : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

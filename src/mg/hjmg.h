@@ -263,9 +263,9 @@ typedef struct _n_HJMG {
   Vec        mask, masked;  /* 0 at rows of zeros, else 1, see hjzerorows.c, and a vector times it; NULL: there are no such rows */
   PetscInt   zero_rows;     /* how many these are */
   HJMGInside inside;        /* not NULL: the grids are those of the points inside, see hjinside.c */
-  PetscBool  placed;        /* then: cycles run on vectors of the whole grid too, */
-  PetscBool  solves_placed; /* and the rotated ones of solves; */
-  HJBox      lies;          /* these hold these points, */
+  PetscBool  placed;        /* then: cycles from zero run on vectors of the whole grid too, */
+  PetscBool  all_placed;    /* and those from x and of solves; */
+  HJBox      lies;          /* they hold these points, */
   Vec        other;         /* and take turns with this one, whose known points are those of the last solve */
   HJMGSeen   seen;
   HJMGOrder  order;  /* not NULL: this has the levels, and there are none here */
@@ -525,8 +525,8 @@ PETSC_INTERN PetscErrorCode HJMGSolveCoarsest(PC_HJMG *, PetscBool transposed, P
 /* hjsteps.c. Makes the lists of steps for the operators and weights that are there; the list of the transposed cycle */
 PETSC_INTERN PetscErrorCode HJMGMakeSteps(PC_HJMG *);
 PETSC_INTERN PetscErrorCode HJMGMakeTransposedSteps(PC_HJMG *);
-/* Whether cycles, and all that solves do, work on b, x and y of the finest grid that hold more points than that: HJRun's lies */
-PETSC_INTERN PetscErrorCode HJMGStepsPlaced(const PC_HJMG *, PetscBool *cycles, PetscBool *solves);
+/* Whether cycles from zero, and all others too, work on b, x and y of the finest grid that hold more points than that: HJRun's lies */
+PETSC_INTERN PetscErrorCode HJMGStepsPlaced(const PC_HJMG *, PetscBool *zero, PetscBool *all);
 /* The lists of cycles in single precision, of operators of these levels */
 PETSC_INTERN PetscErrorCode HJMGMakeSingleSteps(PC_HJMG *, const HJRounded[]);
 PETSC_INTERN PetscErrorCode HJMGDestroySteps(PC_HJMG *);
@@ -651,7 +651,7 @@ PETSC_INTERN PetscErrorCode HJMGInsideFollow(PC);
 PETSC_INTERN PetscErrorCode HJMGInsideDestroy(HJMGInside *);
 /* Cycles of the steps that there are need no copies of the points inside, where HJMGStepsPlaced() says so: they run on vectors of the whole
    grid, mg->placed */
-PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC, PetscBool cycles, PetscBool solves);
+PETSC_INTERN PetscErrorCode HJMGInsidePlace(PC, PetscBool zero, PetscBool all);
 /* Whether they do for these, whose known points they leave as they are; x is not read where zero is true */
 PETSC_INTERN PetscErrorCode HJMGInsideServes(HJMGInside, Vec b, Vec x, PetscBool zero, PetscBool *serves);
 /* x gets the solution of b at known points */

@@ -58,7 +58,7 @@ PetscErrorCode HJMGRun(PC pc, HJMGKind kind, PetscBool transposed, Vec b, Vec x)
   Vec             inner_b = b, inner_x = x;
 
   PetscFunctionBegin;
-  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, mg->placed, b, x, zero, &placed));
+  if (in && !transposed) PetscCall(HJMGIsPlaced(pc, zero ? mg->placed : mg->all_placed, b, x, zero, &placed));
   if (in && !placed) PetscCall(HJMGInsideEnter(pc, transposed, zero, b, x, &inner_b, &inner_x));
   PetscCall(HJMGRunLevels(pc, kind, inner_b, inner_x));
   if (placed) PetscCall(HJMGInsideSetKnown(in, b, x));
@@ -293,7 +293,7 @@ static PetscErrorCode HJMGSolveInside(PC pc, Vec b, Vec x, PetscInt its, PetscBo
   Vec       inner_b, inner_x;
 
   PetscFunctionBegin;
-  PetscCall(HJMGIsPlaced(pc, mg->solves_placed, b, x, zero, &placed));
+  PetscCall(HJMGIsPlaced(pc, mg->all_placed, b, x, zero, &placed));
   if (placed) {
     PetscCall(HJMGSolveRotated(pc, mg->ksp, &(const HJIterates){NULL}, b, x, its, zero, NULL, it));
     PetscFunctionReturn(PETSC_SUCCESS);

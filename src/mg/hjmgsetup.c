@@ -359,7 +359,7 @@ static PetscErrorCode HJMGStart(PC pc)
   vx = x;
   if (HJMGIsSingle(mg)) PetscCall(HJMGSingleApply(pc, b, x, &done));
   for (int i = 0; i < 2 && !done; i++) PetscCall(HJMGReplay(pc, HJ_MG_APPLY, b, vx, vy));
-  if (!done && mg->solves_placed == mg->placed) {
+  if (!done && mg->all_placed == mg->placed) {
     PetscCall(HJMGRotatedStart(mg, HJ_MG_START_ZERO, b, &vx, &vy));
     for (int i = 0; i < 4; i++) {
       PetscCall(HJMGReplay(pc, HJ_MG_ROTATED, b, vx, vy));
@@ -380,7 +380,7 @@ static PetscErrorCode HJMGStart(PC pc)
 static PetscErrorCode HJMGSetUpAll(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
-  PetscBool cycles, solves;
+  PetscBool zero, all;
 
   PetscFunctionBegin;
   PetscCall(HJMGSetUpGrids(pc));
@@ -396,8 +396,8 @@ static PetscErrorCode HJMGSetUpAll(PC pc)
   PetscCall(HJMGMakeSteps(mg));
   PetscCall(HJMGFlowFindApart(pc));
   if (mg->changed >= HJ_MG_CHANGED_VALUES) PetscCall(HJMGCutSlow(pc));
-  PetscCall(HJMGStepsPlaced(mg, &cycles, &solves));
-  PetscCall(HJMGInsidePlace(pc, cycles, solves));
+  PetscCall(HJMGStepsPlaced(mg, &zero, &all));
+  PetscCall(HJMGInsidePlace(pc, zero, all));
   PetscCall(HJMGSee(mg));
   PetscCall(HJMGSingleSetUp(pc));
   PetscCall(HJMGSetUpGraphs(pc));

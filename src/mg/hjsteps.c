@@ -286,23 +286,21 @@ static PetscBool HJMGListIsPlaced(const HJMGSteps *list, PetscBool sweep, PetscB
   return PETSC_TRUE;
 }
 
-PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *cycles, PetscBool *solves)
+PetscErrorCode HJMGStepsPlaced(const PC_HJMG *mg, PetscBool *zero, PetscBool *all)
 {
   const HJMGLevel *level = &mg->level[0];
-  PetscBool        sweep, all;
+  PetscBool        sweep, step;
 
   PetscFunctionBegin;
-  *cycles = *solves = PETSC_FALSE;
+  *zero = *all = PETSC_FALSE;
   if (!mg->inside || mg->nlevels == 1 || level->lines) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJRestrictPlaces(level->restriction, level->op, &sweep, &all));
-  *cycles = *solves = sweep;
+  PetscCall(HJRestrictPlaces(level->restriction, level->op, &sweep, &step));
+  *zero = *all = sweep;
   for (HJMGKind kind = HJ_MG_APPLY; kind < HJ_MG_TRANSPOSED; kind++) {
-    const PetscBool cycle = (PetscBool)(kind == HJ_MG_APPLY || kind == HJ_MG_ADVANCE);
-
     if (kind == HJ_MG_ROTATED_PART) continue; /* on fewer ranks, whose grids are all inside */
-    if (HJMGListIsPlaced(&mg->steps[kind], sweep, all)) continue;
-    if (cycle) *cycles = PETSC_FALSE;
-    *solves = PETSC_FALSE;
+    if (HJMGListIsPlaced(&mg->steps[kind], sweep, step)) continue;
+    if (kind == HJ_MG_APPLY) *zero = PETSC_FALSE;
+    *all = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -35,10 +35,11 @@ static PetscErrorCode HJConjugateShare(HJProducts *op)
 PetscErrorCode HJConjugateBegin(HJProducts *op, HJConjugate *c)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->there = c->sums = &c->own;
+  PetscCall(PetscMemzero(&c->sums, sizeof(c->sums)));
+  c->there = &c->sums;
+  c->ghost = NULL;
   PetscCall(HJConjugateShare(op));
-  if (op->ops->krylov->begin) PetscCall(op->ops->krylov->begin(&c->there, &c->sums));
+  if (op->ops->krylov->begin) PetscCall(op->ops->krylov->begin(&c->there));
   if (op->ghosts.halo) PetscCall(op->ops->multigrid->scratch(op->ghosts.shell.size, PETSC_FALSE, &c->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -46,7 +47,7 @@ PetscErrorCode HJConjugateBegin(HJProducts *op, HJConjugate *c)
 PetscErrorCode HJConjugateEnd(HJProducts *op, HJConjugate *c)
 {
   PetscFunctionBegin;
-  if (op->ops->krylov->end) PetscCall(op->ops->krylov->end(&c->there, &c->sums));
+  if (op->ops->krylov->end) PetscCall(op->ops->krylov->end(&c->there));
   if (c->ghost) PetscCall(op->ops->multigrid->unscratch(&c->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,21 +67,6 @@ static PetscErrorCode HJConjugateTotal(HJProducts *op, PetscInt n, PetscScalar *
     PetscCall(HJHaloEnd(op->sums, op->ops->mtype, from, parts));
     PetscCall(op->ops->krylov->total(size, parts[0], n, first));
   } else if (size > 1) PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, first, (PetscMPIInt)n, MPIU_SCALAR, MPIU_SUM, op->ghosts.halo->comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJConjugateSquares(HJProducts *op, HJConjugate *c, Vec r)
-{
-  HJVecArray a;
-  PetscInt   n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(r, &n));
-  PetscCall(HJVecOpen(op->ops, NULL, HJ_READ, r, NULL, &a));
-  PetscCall(op->ops->krylov->squares(n, a.used, c->there));
-  PetscCall(HJVecClose(&a));
-  PetscCall(HJConjugateTotal(op, 1, &c->there->rr));
-  PetscCall(HJLogFlops(op->ops, 2.0 * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +142,7 @@ PetscErrorCode HJConjugateFetch(HJProducts *op, HJConjugate *c)
 {
   PetscFunctionBegin;
   if (!op->ops->krylov->fetch) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(op->ops->krylov->fetch(c->there, c->sums));
+  PetscCall(op->ops->krylov->fetch(c->there, &c->sums));
   PetscCall(HJOperatorCheckExchanges());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

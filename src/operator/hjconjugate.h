@@ -8,17 +8,14 @@
 
 /* What a solve has of its own */
 typedef struct {
-  HJKrylovSums  own;
-  HJKrylovSums *there; /* those that passes make */
-  HJKrylovSums *sums;  /* the same on the host, of a device as of the last HJConjugateFetch() */
+  HJKrylovSums  sums;  /* of all ranks; of a device as of the last HJConjugateFetch() */
+  HJKrylovSums *there; /* those that passes make: sums, where the backend is the host */
   PetscScalar  *ghost; /* of the direction, in the backend's memory; NULL where there are no neighbours */
 } HJConjugate;
 
 /* Collective, where the backend has krylov. Vectors of all passes lie where its memory is */
 PETSC_INTERN PetscErrorCode HJConjugateBegin(HJProducts *, HJConjugate *);
 PETSC_INTERN PetscErrorCode HJConjugateEnd(HJProducts *, HJConjugate *);
-/* Collective. (r, r) */
-PETSC_INTERN PetscErrorCode HJConjugateSquares(HJProducts *, HJConjugate *, Vec r);
 /* Collective. (z, z) and (r, z) */
 PETSC_INTERN PetscErrorCode HJConjugateSums(HJProducts *, HJConjugate *, Vec z, Vec r);
 /* Collective. direction() and (p, A p). z has A p afterwards where update() reads it */

@@ -472,7 +472,7 @@ static PetscErrorCode HJAnswerCreate_CUDA(HJAnswer *answer)
   PetscFunctionBegin;
   PetscCallCUDA(cudaEventCreateWithFlags(&found, cudaEventDisableTiming));
   answer->found = found;
-  PetscCall(HJPinnedAlloc(1, &answer->yes));
+  PetscCall(HJPinnedAlloc(&answer->yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -504,7 +504,7 @@ static PetscErrorCode HJAnswerDestroy_CUDA(HJAnswer *answer)
   PetscFunctionBegin;
   if (!answer->yes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaEventDestroy((cudaEvent_t)answer->found));
-  PetscCall(HJPinnedFree(1, &answer->yes));
+  PetscCall(HJPinnedFree(&answer->yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

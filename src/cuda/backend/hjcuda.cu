@@ -797,8 +797,7 @@ static PetscErrorCode HJDirection_CUDA(const HJProduct *product, PetscBool neigh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const HJKrylovOps HJKrylovCUDA = {.squares   = HJKrylovSquares_CUDA,
-                                         .sums      = HJKrylovSums_CUDA,
+static const HJKrylovOps HJKrylovCUDA = {.sums      = HJKrylovSums_CUDA,
                                          .ghosts    = HJKrylovGhosts_CUDA,
                                          .direction = HJDirection_CUDA,
                                          .apart     = PETSC_TRUE,

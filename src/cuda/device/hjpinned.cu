@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-   Page-locked memory for the few numbers that a device sends to the host. Getting it takes as long as a small grid's set-up: there is one
-   piece for many.
+   Page-locked memory for single numbers that a device sends to the host. Getting it takes as long as a small grid's set-up: there is one
+   piece for many numbers.
 */
 #include "hjgpu.h"
 #include "hjscratch.h"
@@ -20,35 +20,29 @@ static PetscErrorCode HJPinnedDestroy(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bits of n numbers from the first on */
-static unsigned long long HJPinnedBits(int n, int first)
-{
-  return ((1ull << n) - 1) << first;
-}
-
-PetscErrorCode HJPinnedAlloc(int n, double **number)
+PetscErrorCode HJPinnedAlloc(double **number)
 {
   PetscFunctionBegin;
   if (!hj_pinned) {
     PetscCallCUDA(cudaMallocHost((void **)&hj_pinned, HJ_PINNED_NUMBERS * sizeof(double)));
     PetscCall(PetscRegisterFinalize(HJPinnedDestroy));
   }
-  for (int i = 0; i + n <= HJ_PINNED_NUMBERS; i++) {
-    if (hj_pinned_used & HJPinnedBits(n, i)) continue;
-    hj_pinned_used |= HJPinnedBits(n, i);
+  for (int i = 0; i < HJ_PINNED_NUMBERS; i++) {
+    if (hj_pinned_used >> i & 1) continue;
+    hj_pinned_used |= 1ull << i;
     *number = hj_pinned + i;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(cudaMallocHost((void **)number, n * sizeof(double)));
+  PetscCallCUDA(cudaMallocHost((void **)number, sizeof(double)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJPinnedFree(int n, double **number)
+PetscErrorCode HJPinnedFree(double **number)
 {
   const PetscBool ours = (PetscBool)(hj_pinned && *number >= hj_pinned && *number < hj_pinned + HJ_PINNED_NUMBERS);
 
   PetscFunctionBegin;
-  if (ours) hj_pinned_used &= ~HJPinnedBits(n, (int)(*number - hj_pinned));
+  if (ours) hj_pinned_used &= ~(1ull << (*number - hj_pinned));
   else PetscCallCUDA(cudaFreeHost(*number));
   *number = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

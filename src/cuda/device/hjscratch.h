@@ -12,6 +12,6 @@ PETSC_INTERN PetscErrorCode HJScratchFree(cudaStream_t, void *);
    Waits for the device: what was freed in the order of a stream is used until then */
 PETSC_INTERN PetscErrorCode HJPoolsTrim(void);
 
-/* A few numbers in page-locked memory of the host */
-PETSC_INTERN PetscErrorCode HJPinnedAlloc(int n, double **);
-PETSC_INTERN PetscErrorCode HJPinnedFree(int n, double **);
+/* A number in page-locked memory of the host */
+PETSC_INTERN PetscErrorCode HJPinnedAlloc(double **);
+PETSC_INTERN PetscErrorCode HJPinnedFree(double **);

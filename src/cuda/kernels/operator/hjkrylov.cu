@@ -10,7 +10,6 @@
 
 #define HJ_KRYLOV_THREADS 256
 #define HJ_KRYLOV_LOADS   4 /* points of a thread at once */
-#define HJ_KRYLOV_SUMS    ((int)(sizeof(HJKrylovSums) / sizeof(double)))
 
 typedef struct {
   HJKrylovSums sums;
@@ -122,9 +121,8 @@ static __device__ __forceinline__ void HJKrylovTakeProduct(HJKrylovState *s, dou
   s->sums.pw        = pw;
 }
 
-/* Of p and A p, or squares, of r twice */
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
-  HJKrylovDot_Kernel(long long n, bool squares, const double *p, const double *w, HJKrylovState *s)
+  HJKrylovDot_Kernel(long long n, const double *p, const double *w, HJKrylovState *s)
 {
   double pw = 0, none = 0;
 
@@ -143,9 +141,7 @@ static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
     }
     HJKrylovEach(u) pw = fma(a[u], b[u], pw);
   }
-  if (!HJSumsTake<HJ_KRYLOV_THREADS, false>(&s->room, pw, none)) return;
-  if (squares) s->sums.rr = pw;
-  else HJKrylovTakeProduct(s, pw);
+  if (HJSumsTake<HJ_KRYLOV_THREADS, false>(&s->room, pw, none)) HJKrylovTakeProduct(s, pw);
 }
 
 static __global__ void __launch_bounds__(HJ_KRYLOV_THREADS)
@@ -379,26 +375,13 @@ PetscErrorCode HJKrylovDirection_CUDA(const HJProduct *product, PetscBool neighb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJKrylovDot(long long n, bool squares, const double *p, const double *w, HJKrylovSums *sums)
+PetscErrorCode HJKrylovDot_CUDA(const HJProduct *product, HJKrylovSums *sums)
 {
-  void *args[] = {&n, &squares, &p, &w, &sums};
+  long long n      = HJKrylovSize(product);
+  void     *args[] = {&n, (void *)&product->x, (void *)&product->y, &sums};
 
   PetscFunctionBegin;
   PetscCall(HJKrylovLaunch((const void *)HJKrylovDot_Kernel, n, args));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJKrylovDot_CUDA(const HJProduct *product, HJKrylovSums *sums)
-{
-  PetscFunctionBegin;
-  PetscCall(HJKrylovDot(HJKrylovSize(product), false, product->x, product->y, sums));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode HJKrylovSquares_CUDA(PetscInt n, const PetscScalar *r, HJKrylovSums *sums)
-{
-  PetscFunctionBegin;
-  PetscCall(HJKrylovDot(n, true, r, r, sums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -416,7 +399,7 @@ PetscErrorCode HJKrylovUpdate_CUDA(const HJProduct *product, PetscBool neighbors
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKrylovBegin_CUDA(HJKrylovSums **sums, HJKrylovSums **host)
+PetscErrorCode HJKrylovBegin_CUDA(HJKrylovSums **sums)
 {
   cudaStream_t stream;
 
@@ -424,8 +407,6 @@ PetscErrorCode HJKrylovBegin_CUDA(HJKrylovSums **sums, HJKrylovSums **host)
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchAlloc(stream, sizeof(HJKrylovState), (void **)sums));
   PetscCallCUDA(cudaMemsetAsync(*sums, 0, sizeof(HJKrylovState), stream));
-  PetscCall(HJPinnedAlloc(HJ_KRYLOV_SUMS, (double **)host));
-  PetscCall(PetscMemzero(*host, sizeof(**host)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,14 +422,13 @@ PetscErrorCode HJKrylovFetch_CUDA(const HJKrylovSums *sums, HJKrylovSums *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJKrylovEnd_CUDA(HJKrylovSums **sums, HJKrylovSums **host)
+PetscErrorCode HJKrylovEnd_CUDA(HJKrylovSums **sums)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(HJStream(&stream));
   PetscCall(HJScratchFree(stream, *sums));
-  PetscCall(HJPinnedFree(HJ_KRYLOV_SUMS, (double **)host));
   *sums = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -127,7 +127,7 @@ __device__ __forceinline__ PetscScalar HJProductCoefficient(const HJProductArgs 
   return __ldg(p.value + slot * p.npoints + at);
 }
 
-/* Whether a point of a tile that reaches an end in x is one of HJProductFrame */
+/* Whether a point of a tile that reaches an end in x is left to HJProductFrame() */
 template <int READ> __device__ __forceinline__ bool HJProductLeaves(const HJProductArgs &p, int i)
 {
   return READ == HJ_PRODUCT_FRAMED && (i < p.layers || i >= p.width[0] - p.layers);
@@ -240,95 +240,21 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
   }
 }
 
-/* Of a tile of HJ_PRODUCT_FRAMED those points that are done by the dictionary: in x so many columns, of which the first left ones begin the
-   tile and the others end it */
-typedef struct {
-  int i0, j0, k0, width, lines, columns, left, n;
-} HJProductFrame;
-
-/* all: all of its points, else those in the outermost layers in x */
-__device__ __forceinline__ HJProductFrame HJProductGetFrame(const HJProductArgs &p, bool all, int i0, int j0, int k0, int rx, int ry,
-                                                            int rz)
+/* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other. It is
+   called, so that tiles inside keep the registers that those of one row have */
+template <int DIM, bool BOX>
+__device__ __noinline__ void HJProductFrame(const HJProductArgs &p, bool all, int i0, int j0, int k0, int rx, int ry, int rz)
 {
   const int width = min(rx, p.width[0] - i0), lines = min(ry, p.width[1] - j0), planes = min(rz, p.width[2] - k0);
   const int left = all ? width : max(0, min(p.layers - i0, width)), right = all ? 0 : max(0, i0 + width - max(i0, p.width[0] - p.layers));
+  const int n = left + right;
 
-  return {i0, j0, k0, width, lines, left + right, left, (left + right) * lines * planes};
-}
-
-/* One of them; number: of its row */
-typedef struct {
-  int       i, j, k, number;
-  long long at;
-} HJProductPoint;
-
-__device__ __forceinline__ HJProductPoint HJProductGetPoint(const HJProductArgs &p, const HJProductFrame &f, int n)
-{
-  const int      line = n / f.columns, c = n % f.columns;
-  HJProductPoint q;
-
-  q.i      = f.i0 + (c < f.left ? c : f.width - f.columns + c);
-  q.j      = f.j0 + line % f.lines;
-  q.k      = f.k0 + line / f.lines;
-  q.at     = ((long long)q.k * p.width[1] + q.j) * p.width[0] + q.i;
-  q.number = __ldg(p.index + q.at);
-  return q;
-}
-
-template <int DIM, bool BOX> __device__ __forceinline__ PetscScalar HJProductByDictionary(const HJProductArgs &p, const HJProductPoint &q)
-{
-  constexpr int                   HY = DIM > 1, HZ = DIM > 2;
-  const PetscScalar              *row = p.rows + q.number * (1 + HJDNeighbors(DIM, BOX));
-  const PetscScalar               b   = p.b ? p.b[q.at] : HJ_ZERO;
-  HJProductWindow<DIM, BOX, 1, 1> x;
-  PetscScalar                     sum;
-
-  x.template load<HJ_PRODUCT_END>(p, q.i, q.j, q.k);
-  sum = __ldg(row) * x.v[HZ][HY][1];
-#pragma unroll
-  for (int s = 1; s <= HJDNeighbors(DIM, BOX); s++) {
-    const int dx = HJDSlotOffset(DIM, BOX, s, 0), dy = HJDSlotOffset(DIM, BOX, s, 1), dz = HJDSlotOffset(DIM, BOX, s, 2);
-
-    sum = fma(__ldg(row + s), x.v[HZ + dz][HY + dy][1 + dx], sum);
-  }
-  return p.b ? fma(p.alpha, sum, b) : p.alpha * sum;
-}
-
-/* A lane does so many points at once, which are on their way together, from first on; the first one is known. These are called, so that
-   tiles inside keep the registers that those of one row have */
-template <int DIM, bool BOX, int AT_ONCE>
-__device__ __noinline__ void HJProductRunFrame(const HJProductArgs &p, const HJProductFrame &f, int first, HJProductPoint known)
-{
 #pragma unroll 1
-  for (int n = first; n < f.n; n += 32 * AT_ONCE) {
-    HJProductPoint q[AT_ONCE];
-    PetscScalar    y[AT_ONCE];
+  for (int point = threadIdx.x % 32; point < n * lines * planes; point += 32) {
+    const int line = point / n, c = point % n;
 
-#pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) q[u] = u == 0 && n == first ? known : HJProductGetPoint(p, f, min(n + 32 * u, f.n - 1));
-#pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) y[u] = HJProductByDictionary<DIM, BOX>(p, q[u]);
-#pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) {
-      if (n + 32 * u < f.n) p.y[q[u].at] = y[u];
-    }
-  }
-}
-
-/* A tile that reaches outermost layers: in x alone, and has other columns, or others, which are done point by point. Rows of points are
-   asked for before the others are done */
-template <int DIM, bool BOX, int RY, int RZ>
-__device__ __forceinline__ void HJProductTileFramed(const HJProductArgs &p, bool end, int lane, int i0, int j0, int k0)
-{
-  constexpr int        RX = HJProductHands<DIM, BOX, HJ_PRODUCT_FRAMED>::width, AT_ONCE = DIM == 3 && !BOX ? RY * RZ : 1;
-  const bool           all = end || i0 >= p.width[0] - p.layers || i0 + RX <= p.layers;
-  const HJProductFrame f   = HJProductGetFrame(p, all, i0, j0, k0, RX, RY, RZ);
-  const HJProductPoint q   = HJProductGetPoint(p, f, min(lane, f.n - 1));
-
-  if (all) HJProductRunFrame<DIM, BOX, AT_ONCE>(p, f, lane, q);
-  else {
-    HJProductTile<DIM, BOX, HJ_PRODUCT_FRAMED, RY, RZ, HJ_PRODUCT_END_X>(p, i0 + lane, j0, k0);
-    HJProductRunFrame<DIM, BOX, 1>(p, f, lane, q);
+    HJProductPoints<DIM, BOX, HJ_PRODUCT_DICTIONARY, 1, 1, HJ_PRODUCT_END>(p, c < left ? i0 + c : i0 + width - n + c, j0 + line % lines,
+                                                                           k0 + line / lines);
   }
 }
 
@@ -361,8 +287,10 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
 
   if (tiles.exchanged && (end || end_x)) HJDAwaitInput();
-  if (READ == HJ_PRODUCT_FRAMED && (end || end_x)) HJProductTileFramed<DIM, BOX, RY, RZ>(p, end, lane, i - lane, j, k);
-  else if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
+  if (READ == HJ_PRODUCT_FRAMED && (end || end_x)) {
+    if (!end) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
+    HJProductFrame<DIM, BOX>(p, end, i - lane, j, k, HJProductHands<DIM, BOX, READ>::width, RY, RZ);
+  } else if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
   else if (!many && end_x) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }

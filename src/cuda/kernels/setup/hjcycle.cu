@@ -19,7 +19,7 @@ PetscErrorCode HJNumberCreate_CUDA(HJNumber *number)
   PetscCall(HJAlloc((HJ_SUM_BLOCKS + 2) * sizeof(double), (void **)&number->room));
   PetscCallCUDA(cudaMemsetAsync(number->room, 0, (HJ_SUM_BLOCKS + 2) * sizeof(double), stream));
   number->value = number->room + HJ_SUM_BLOCKS + 1;
-  PetscCall(HJPinnedAlloc(1, &number->host));
+  PetscCall(HJPinnedAlloc(&number->host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -28,7 +28,7 @@ PetscErrorCode HJNumberDestroy_CUDA(HJNumber *number)
   PetscFunctionBegin;
   if (!number->room) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(number->room));
-  PetscCall(HJPinnedFree(1, &number->host));
+  PetscCall(HJPinnedFree(&number->host));
   number->value = number->room = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
