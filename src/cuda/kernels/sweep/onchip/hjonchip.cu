@@ -244,8 +244,7 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, const H
     if (l->bricks) {
       HJSlot *slot = (HJSlot *)chip->slots->memory;
 
-      if (cuda->st.storage == HJ_DICTIONARY)
-        PetscCall(HJBrickRun_CUDA(cuda, stream, s, &l->brick, &l->rows, count, w, slot, chip->epoch));
+      if (cuda->st.storage == HJ_DICTIONARY) PetscCall(HJBrickRun_CUDA(cuda, stream, s, &l->brick, &l->rows, count, w, slot, chip->epoch));
       else PetscCall(HJBrickArraysRun_CUDA(cuda, stream, s, &l->brick, count, w, slot, chip->epoch));
       chip->epoch += count;
       HJCaptureCounts();
