@@ -469,7 +469,11 @@ static PetscErrorCode TestConvection(void)
 {
   const Problem plane = {2, {17, 15, 1}, DIRICHLET, CONSTANT, PETSC_FALSE}, identity = {2, {17, 15, 1}, IDENTITY, CONSTANT, PETSC_FALSE},
                 jump = {2, {16, 17, 1}, IDENTITY, JUMP, PETSC_FALSE}, torus = {2, {12, 13, 1}, PERIODIC, VARYING, PETSC_FALSE},
-                cube = {3, {7, 6, 7}, DIRICHLET, VARYING, PETSC_TRUE}, line = {1, {200, 1, 1}, NEUMANN, VARYING, PETSC_FALSE};
+                cube = {3, {7, 6, 7}, DIRICHLET, VARYING, PETSC_TRUE}, line = {1, {200, 1, 1}, NEUMANN, VARYING, PETSC_FALSE},
+                pairs[3] = {{2, {2, 13, 1}, PERIODIC, VARYING, PETSC_FALSE},
+                            {2, {13, 2, 1}, PERIODIC, JUMP, PETSC_TRUE},
+                            {3, {2, 9, 2}, PERIODIC, VARYING, PETSC_TRUE}};
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCall(CheckSkew("2D", &plane, 0, 16, 0));
@@ -481,6 +485,11 @@ static PetscErrorCode TestConvection(void)
   PetscCall(CheckSkew("2D varying, periodic", &torus, 0.8, 3, 16));
   PetscCall(CheckSkew("3D box", &cube, 0.4, 4, 1000));
   PetscCall(CheckSkew("1D varying", &line, 0.5, 4, 32));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int i = 0; i < 3 && size == 1; i++) {
+    PetscCall(CheckSkew("a period of two points", &pairs[i], 0, 16, 0));
+    PetscCall(CheckSkew("a period of two points", &pairs[i], 0.8, 3, 1000));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

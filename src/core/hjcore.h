@@ -101,6 +101,18 @@ static inline PetscInt HJGridPeriod(const HJGrid *grid, int d)
   return grid->periodic[d] && HJBoxWidth(&grid->owned, d) == grid->N[d] ? grid->N[d] : 0;
 }
 
+/* The slot that leads back from where a slot leads, the opposite one; across a period of two points the same one, as slots of the low side
+   have the entries of both */
+static inline PetscInt HJGridSlotBack(const HJGrid *grid, HJShape shape, PetscInt slot)
+{
+  PetscInt off[3];
+
+  HJShapeOffset(grid->dim, shape, slot, off);
+  for (int d = 0; d < grid->dim; d++)
+    if (!grid->periodic[d] || grid->N[d] != 2) off[d] = -off[d];
+  return HJShapeSlot(grid->dim, shape, off[0], off[1], off[2]);
+}
+
 /* Where a coordinate at most a period beyond an end is in the period; the same where that is 0 */
 static inline PetscInt HJPeriodWrap(PetscInt period, PetscInt i)
 {

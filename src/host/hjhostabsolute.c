@@ -20,9 +20,9 @@ typedef struct {
      itself, then the inverse diagonal */
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
-  /* of each neighbour: where it is; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's.
+  /* of each neighbour: where it is; its slot that leads back; the array of its coefficients (NULL: a dictionary), and how far there the place is from the point's.
      period: points of a direction whose neighbour on both sides is this rank itself, whose coefficients are those of the period; else 0 */
-  PetscInt           off[HJ_MAX_SLOTS][3], period[3];
+  PetscInt           off[HJ_MAX_SLOTS][3], back[HJ_MAX_SLOTS], period[3];
   const PetscScalar *value[HJ_MAX_SLOTS];
   PetscCount         shift[HJ_MAX_SLOTS];
 } HJAbsolute;
@@ -42,6 +42,7 @@ static PetscErrorCode HJAbsoluteCreate(const HJGrid *grid, const HJStencil *st, 
   for (int d = 0; d < 3; d++) a->period[d] = HJGridPeriod(grid, d);
   for (PetscInt o = 1; o < st->nslots; o++) {
     HJShapeOffset(st->dim, st->shape, o, a->off[o]);
+    a->back[o]  = HJGridSlotBack(grid, st->shape, o);
     a->value[o] = HJStencilArray(st, o, &a->shift[o]);
   }
   if (st->storage == HJ_DICTIONARY) {
@@ -106,8 +107,7 @@ static void HJSkewDifferences(const HJAbsolute *a, const PetscInt p[3], const Pe
   const HJStencil   *st = a->st;
   PetscScalar        room[2][HJ_CHUNK];
   const PetscScalar *own   = HJSkewEntries(a, o, HJBoxIndex(&st->box, p[0], p[1], p[2]), n, room[0]);
-  const PetscInt     opp   = HJShapeOpposite(st->dim, st->shape, o);
-  const PetscScalar *other = HJSkewEntries(a, opp, HJBoxIndex(&st->box, q[0], q[1], q[2]), n, room[1]);
+  const PetscScalar *other = HJSkewEntries(a, a->back[o], HJBoxIndex(&st->box, q[0], q[1], q[2]), n, room[1]);
 
   for (PetscInt first = 0; first < n; first += HJ_SKEW_SOME) {
     const PetscInt some = PetscMin(HJ_SKEW_SOME, n - first);

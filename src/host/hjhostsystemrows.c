@@ -111,7 +111,7 @@ static PetscBool HJSystemIsAlone(const HJSystemRows *a, PetscCount at, PetscInt 
   return PETSC_TRUE;
 }
 
-/* A_o - (A_-o)^T of a point and its neighbour, without rows and columns that are a diagonal alone */
+/* A_o - (A_back)^T of a point and its neighbour, without rows and columns that are a diagonal alone */
 static void HJSystemDifference(const HJSystemRows *a, PetscInt slot, PetscCount at, PetscCount to)
 {
   const HJStencil *st  = &a->h->st;
@@ -119,7 +119,7 @@ static void HJSystemDifference(const HJSystemRows *a, PetscInt slot, PetscCount 
   PetscScalar     *own = a->block[0], *other = a->block[1];
 
   HJSystemBlock(a, slot, at, own);
-  HJSystemBlock(a, HJShapeOpposite(st->dim, st->shape, slot), to, other);
+  HJSystemBlock(a, HJGridSlotBack(&a->h->grid, st->shape, slot), to, other);
   for (PetscInt c = 0; c < dof; c++) {
     for (PetscInt d = 0; d < dof; d++) {
       PetscScalar    *v    = &own[c * dof + d];
@@ -172,7 +172,7 @@ static void HJSystemEntries(const HJSystemRows *a, PetscInt slot, PetscInt c, Pe
 {
   const HJStencil   *st    = &a->h->st;
   const PetscInt     own   = a->at[(slot * st->dof + c) * st->dof + d];
-  const PetscInt     other = a->at[(HJShapeOpposite(st->dim, st->shape, slot) * st->dof + d) * st->dof + c];
+  const PetscInt     other = a->at[(HJGridSlotBack(&a->h->grid, st->shape, slot) * st->dof + d) * st->dof + c];
   const PetscScalar *there = other < 0 || !a->skew ? NULL : HJStencilValues(st, other, to);
 
   if (own < 0) memset(v, 0, n * sizeof(*v));
@@ -192,13 +192,13 @@ static void HJSystemAddNeighbors(const HJSystemRows *a, PetscInt slot, PetscCoun
                                  PetscScalar *sum)
 {
   const HJStencil *st  = &a->h->st;
-  const PetscInt   dof = st->dof, opposite = HJShapeOpposite(st->dim, st->shape, slot);
+  const PetscInt   dof = st->dof, back = HJGridSlotBack(&a->h->grid, st->shape, slot);
   PetscScalar      v[HJ_CHUNK];
 
   memset(a->blocks, 0, (size_t)(dof * dof * HJ_CHUNK) * sizeof(*v));
   for (PetscInt l = 0; l < dof; l++) {
     for (PetscInt d = 0; d < dof; d++) {
-      if (a->at[(slot * dof + l) * dof + d] < 0 && (!a->skew || a->at[(opposite * dof + d) * dof + l] < 0)) continue;
+      if (a->at[(slot * dof + l) * dof + d] < 0 && (!a->skew || a->at[(back * dof + d) * dof + l] < 0)) continue;
       HJSystemEntries(a, slot, l, d, at, to, n, v);
       for (PetscInt e = 0; e < st->ninverse; e++) {
         const PetscScalar *restrict inverse = HJStencilValues(st, e, at);

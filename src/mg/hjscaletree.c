@@ -18,7 +18,7 @@ PetscReal HJMGLogQuotient(PetscReal a, PetscReal b)
 typedef struct {
   const HJGrid         *grid;
   const HJCoefficients *a;
-  PetscInt              width[3], off[HJ_MAX_SLOTS][3], step[HJ_MAX_SLOTS], opposite[HJ_MAX_SLOTS];
+  PetscInt              width[3], off[HJ_MAX_SLOTS][3], step[HJ_MAX_SLOTS], back[HJ_MAX_SLOTS];
   char                 *seen;
   PetscInt             *queue;
 } HJMGTree;
@@ -34,7 +34,7 @@ static void HJMGTreeGrow(HJMGTree *t, PetscInt p, PetscScalar *logs, PetscInt *t
 
     if (!HJPointInside(&t->grid->owned, at[0] + off[0], at[1] + off[1], at[2] + off[2]) || t->seen[q]) continue;
     a = PetscRealPart(HJCoefficientAt(t->a, s, p));
-    b = PetscRealPart(HJCoefficientAt(t->a, t->opposite[s], q));
+    b = PetscRealPart(HJCoefficientAt(t->a, t->back[s], q));
     if (!(a > 0.0 ? b > 0.0 : a < 0.0 && b < 0.0)) continue;
     logs[q]             = a == b ? logs[p] : logs[p] - HJMGLogQuotient(a, b);
     t->seen[q]          = 1;
@@ -49,8 +49,8 @@ static HJMGTree HJMGTreeSet(const HJGrid *grid, const HJCoefficients *a)
   for (int d = 0; d < 3; d++) t.width[d] = HJBoxWidth(&grid->owned, d);
   for (PetscInt s = 0; s < a->nslots; s++) {
     HJSlotOffset(a, s, t.off[s]);
-    t.step[s]     = t.off[s][0] + t.width[0] * (t.off[s][1] + t.width[1] * t.off[s][2]);
-    t.opposite[s] = HJSlotOpposite(a, s);
+    t.step[s] = t.off[s][0] + t.width[0] * (t.off[s][1] + t.width[1] * t.off[s][2]);
+    t.back[s] = HJGridSlotBack(grid, a->shape, s);
   }
   return t;
 }
@@ -70,7 +70,7 @@ static PetscBool HJMGTreeAgrees(const HJMGTree *t, PetscInt s, PetscReal roundin
 
         if (a == 0.0 || !HJPointInside(&inside, i, j, k)) continue;
         if (!HJPointInside(&t->grid->owned, i + off[0], j + off[1], k + off[2])) return PETSC_FALSE;
-        b = PetscRealPart(HJCoefficientAt(t->a, t->opposite[s], p + t->step[s]));
+        b = PetscRealPart(HJCoefficientAt(t->a, t->back[s], p + t->step[s]));
         if (!(a > 0.0 ? b > 0.0 : b < 0.0)) return PETSC_FALSE;
         if (!(PetscAbsReal(a * scale[p] - b * scale[p + t->step[s]]) <= rounding * PetscAbsReal(a * scale[p]))) return PETSC_FALSE;
         count[p] += 1.0;

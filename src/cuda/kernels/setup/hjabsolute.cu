@@ -13,7 +13,8 @@ typedef struct {
   HJDStencil          st;
   HJDSweep            s[HJD_MAX_SWEEPS];
   bool                skew;
-  unsigned long long *ratio; /* bits of a double: those of positive numbers are in their order */
+  short               back[HJD_MAX_NEIGHBORS]; /* the neighbour that leads back */
+  unsigned long long *ratio;                   /* bits of a double: those of positive numbers are in their order */
 } HJAbsoluteArgs;
 
 /* The row of a dictionary at a place; no index: there is one row */
@@ -68,10 +69,11 @@ template <int DIM, bool BOX, int STORAGE> __device__ bool HJSkewIsAlone(const HJ
 
 /* The row sum of |D^-1 (A - A^T)| at a point. Done once a set-up: a call and no unrolling, so that it takes nothing from the products */
 template <int DIM, bool BOX, int STORAGE>
-__device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &domain, int i, int j, int k)
+__device__ __noinline__ double HJSkewSum(const HJAbsoluteArgs &p, const HJDBox &domain, int i, int j, int k)
 {
-  const long long at  = HJDIndex(st.box, i, j, k);
-  double          sum = 0.0;
+  const HJDStencil &st  = p.st;
+  const long long   at  = HJDIndex(st.box, i, j, k);
+  double            sum = 0.0;
 
   if (HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, i, j, k)) return 0.0;
 #pragma unroll 1
@@ -81,7 +83,7 @@ __device__ __noinline__ double HJSkewSum(const HJDStencil &st, const HJDBox &dom
     if (HJDInside(domain, q[0], q[1], q[2])) {
       const long long to    = HJDIndex(st.box, q[0], q[1], q[2]);
       const double    scale = STORAGE == HJ_DICTIONARY ? st.dinv_rows[HJAbsoluteRow(st, at)] / st.dinv_rows[HJAbsoluteRow(st, to)] : 1.0;
-      const double    other = HJSkewEntry<STORAGE>(st, BOX ? HJDNeighbors(DIM, BOX) - 1 - o : o ^ 1, to);
+      const double    other = HJSkewEntry<STORAGE>(st, p.back[o], to);
 
       if (other != 0.0 || !HJSkewIsAlone<DIM, BOX, STORAGE>(st, domain, q[0], q[1], q[2]))
         sum += fabs(HJSkewEntry<STORAGE>(st, o, at) - scale * other);
@@ -118,7 +120,7 @@ __global__ void __launch_bounds__(HJ_ABSOLUTE_THREADS) HJAbsolute_Kernel(const _
     const double here = s.x ? HJDHome(s, s.x, s.xghost, DIM == 3 ? k : DIM == 2 ? j : i)[HJDIndex(s.box, i, j, k)] : 1.0;
     double       y;
 
-    if (STORAGE != HJ_SYMMETRIC && p.skew) y = here + HJSkewSum<DIM, BOX, STORAGE>(p.st, s.domain, i, j, k);
+    if (STORAGE != HJ_SYMMETRIC && p.skew) y = here + HJSkewSum<DIM, BOX, STORAGE>(p, s.domain, i, j, k);
     else y = HJAbsoluteProduct<DIM, BOX, STORAGE>(p, s, i, j, k, here, &finite);
     s.y[HJDIndex(s.ybox, i, j, k)] = y;
     best                           = finite && y / here <= DBL_MAX ? fmax(best, y / here) : HUGE_VAL;
@@ -140,6 +142,7 @@ PetscErrorCode HJAbsoluteStart_CUDA(HJ_CUDA *cuda, cudaStream_t stream, int n, c
   p.st    = cuda->st;
   p.skew  = skew;
   p.ratio = (unsigned long long *)ratio;
+  for (int o = 0; o < p.st.nneighbors; o++) p.back[o] = (short)(HJGridSlotBack(&cuda->grid, (HJShape)p.st.shape, 1 + o) - 1);
   for (int i = 0; i < n; i++) {
     p.s[i] = s[i];
     points = PetscMax(points, HJDWidth(s[i].write, 0));

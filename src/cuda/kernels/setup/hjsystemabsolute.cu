@@ -19,9 +19,9 @@ typedef struct {
   bool                 skew;
   const unsigned char *index; /* of a dictionary; NULL: arrays */
   const double        *values, *blocks;
-  short                opposite[HJ_MAX_SLOTS], place[HJ_MAX_SLOTS]; /* offset that leads back; slot of a box */
-  int                  nbox;                                        /* slots of a box */
-  unsigned long long  *ratio;                                       /* bits of a double: those of positive numbers are in their order */
+  short                back[HJ_MAX_SLOTS], place[HJ_MAX_SLOTS]; /* offset that leads back; slot of a box */
+  int                  nbox;                                    /* slots of a box */
+  unsigned long long  *ratio;                                   /* bits of a double: those of positive numbers are in their order */
 } HJSystemAbsoluteArgs;
 
 static __device__ __forceinline__ HJSystemValues HJSystemAbsoluteValues(const HJSystemAbsoluteArgs &g, long long at)
@@ -84,7 +84,7 @@ static __device__ void HJSystemSkewBlock(const HJSystemAbsoluteArgs &g, int o, l
   double    other[HJ_SYSTEM_BLOCK];
 
   HJSystemBlockOf(g, o, at, own);
-  HJSystemBlockOf(g, g.opposite[o], to, other);
+  HJSystemBlockOf(g, g.back[o], to, other);
   for (int i = 0; i < dof * dof; i++) {
     const int    c = i / dof, d = i % dof;
     const double that = other[d * dof + c];
@@ -177,8 +177,8 @@ PetscErrorCode HJSystemAbsoluteStart_CUDA(const HJ_CUDA *cuda, cudaStream_t stre
   g.nbox   = (int)HJShapeSlots(st->dim, HJ_BOX);
   g.ratio  = (unsigned long long *)ratio;
   for (int o = 0; o < g.e.noffsets; o++) {
-    g.opposite[o] = (short)HJShapeOpposite(st->dim, (HJShape)st->shape, o);
-    g.place[o]    = (short)HJShapeBoxSlot(st->dim, (HJShape)st->shape, o);
+    g.back[o]  = (short)HJGridSlotBack(&cuda->grid, (HJShape)st->shape, o);
+    g.place[o] = (short)HJShapeBoxSlot(st->dim, (HJShape)st->shape, o);
   }
   for (int i = 0; i < n; i++) {
     const long long size = (long long)HJDWidth(s[i].write, 0) * HJDWidth(s[i].write, 1) * HJDWidth(s[i].write, 2);
