@@ -119,9 +119,9 @@ typedef struct {
 /*
    One family of kernels: an entry of the ordered table in backend/hjtable.cu. What it can do is arithmetic on the limits of a device, the
    grid and the stencil's shape, storage and number of rows; a family asks CUDA nothing before it is chosen. layout() is called when a
-   geometry is first seen, and again after new values: chunks, tiles, lists, which may be in device memory. launch() gets what it made, does
-   not synchronise, and allocates at most what a larger sweep than ever before needs. family_data is the family's own. What is not set is
-   NULL or false
+   geometry is first seen, and again after new values: chunks, tiles, lists, which may be in device memory; what a larger geometry than ever
+   before needs besides grows by HJGrow(). launch() gets what it made and does not synchronise. family_data is the family's own. What is not
+   set is NULL or false
 */
 typedef struct HJFamily {
   const char *name;
@@ -139,7 +139,7 @@ typedef struct HJFamily {
   bool ghosts, copies; /* launch() takes sweeps with ghosts, with copies */
   bool only_beside;    /* what other sweeps it takes, but for slabs, it takes only where it has the exact ones */
   bool small;          /* its grids are so small that writing to x itself always costs less than a copy */
-  bool placed;         /* it takes arrays that hold more points than the grid: where all of these have one row, see places() */
+  bool placed;         /* it takes arrays that hold more points than the grid, see places() */
   bool needs_no_index; /* where all points have one row */
   bool systems;        /* it is for points with several unknowns; else for those with one */
   /* Of HJ_PRODUCT, HJ_INTERPOLATION, HJ_RESTRICTION, as HJBackendOps' and HJMultigridOps' */

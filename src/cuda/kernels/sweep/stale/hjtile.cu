@@ -307,15 +307,6 @@ bool HJTileLayoutFit(const HJDevice *device, const HJDStencil *st, HJTileLayout 
   return false;
 }
 
-static int HJTileTakes(const HJDevice *device, const HJAsk *ask)
-{
-  HJTileLayout lay;
-
-  if (ask->kind != HJ_STALE) return 0;
-  for (int d = 0; d < 3; d++) lay.tile[d] = ask->tile[d];
-  return HJTileLayoutFit(device, ask->st, &lay);
-}
-
 template <typename K> static PetscErrorCode HJTileLaunchKernel(K kernel, const HJTileArgs &p, int ntiles, bool overlap, cudaStream_t stream)
 {
   const HJLaunch how =
@@ -390,6 +381,15 @@ PetscErrorCode HJTileRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep
 }
 
 #if !defined(HJ_FLOAT)
+static int HJTileTakes(const HJDevice *device, const HJAsk *ask)
+{
+  HJTileLayout lay;
+
+  if (ask->kind != HJ_STALE) return 0;
+  for (int d = 0; d < 3; d++) lay.tile[d] = ask->tile[d];
+  return HJTileLayoutFit(device, ask->st, &lay);
+}
+
 PetscErrorCode HJTileLayoutStale(const HJ_CUDA *cuda, const HJGeometry *geometry, int number, HJTileLayout *lay)
 {
   const HJDBox *cover  = &geometry->cover[number];
