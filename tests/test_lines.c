@@ -209,9 +209,10 @@ static PetscErrorCode TestChoice(PetscMPIInt size)
   const char  *words   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along x"; /* on the finest grid */
   const char  *split   = "emax 2. (Gershgorin); kernels: blocks in cache\n    smoothed by lines along z, k = 8, eigenvalues up to 2.\n";
   const Robust turning = {TURNING, 2, {129, 129, 1}, 1e3, PETSC_FALSE}, even = {TURNING, 2, {65, 65, 1}, 1.0, PETSC_FALSE},
-               layers = {LAYERS, 3, {64, 16, 4}, 0, PETSC_FALSE};
-  PetscInt  its[5];
-  PetscBool lines[5];
+               layers = {LAYERS, 3, {64, 16, 4}, 0, PETSC_FALSE}, patches = {PATCHES, 3, {48, 48, 48}, 1e4, PETSC_FALSE},
+               space = {TURNING, 3, {33, 33, 33}, 1e4, PETSC_FALSE};
+  PetscInt  its[7];
+  PetscBool lines[7];
 
   PetscFunctionBegin;
   PetscCall(Iterations(&turning, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[0], &lines[0]));
@@ -219,6 +220,11 @@ static PetscErrorCode TestChoice(PetscMPIInt size)
   PetscCall(Iterations(&turning, KSPRICHARDSON, PC_HJMG_SMOOTHER_AUTO, words, &its[2], &lines[2]));
   PetscCall(Iterations(&even, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[3], &lines[3]));
   PetscCall(Iterations(&layers, KSPCG, PC_HJMG_SMOOTHER_AUTO, split, &its[4], &lines[4]));
+  PetscCall(Iterations(&patches, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[5], &lines[5]));
+  PetscCall(Iterations(&space, KSPCG, PC_HJMG_SMOOTHER_AUTO, words, &its[6], &lines[6]));
+  PetscCall(HJTestOK((PetscBool)(lines[5] == (size == 1) && its[5] > 0 && (size > 1 || its[5] <= 24)),
+                     "patches: auto takes %s, %d iterations", lines[5] ? "lines" : "points", (int)its[5]));
+  PetscCall(HJTestOK((PetscBool)(!lines[6] && its[6] > 0 && its[6] <= 8), "turning, 3D: auto takes points, %d iterations", (int)its[6]));
   PetscCall(HJTestOK((PetscBool)(lines[4] == (size == 1) && its[4] > 0 && its[4] <= 10), "layers: auto takes %s, %d iterations",
                      lines[4] ? "lines across" : "points", (int)its[4]));
   PetscCall(HJTestOK((PetscBool)(lines[0] == (size == 1) && its[0] > 0 && its[0] <= 9), "turning: auto takes %s, %d iterations",

@@ -187,8 +187,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    is symmetric if the matrix is; more of them on coarse grids where coefficients jump at many points, fewer where the diagonal does not
    dominate and they would make an error larger, as negative eigenvalues do. What costs iterations are jumps between regions that are
    thinner than the distance of coarse points. Where a direction is weak in one part of the grid and strong in another hjmg counts the
-   points, leaves out of coarsening what is weak at most of them, and has more subiterations, or in 2D lines (`PCHJMGSetSmoother()`), with
-   which cycles are no CUDA graph. On the CPU it has more where the strong direction of bilinear elements in 2D lies between x and y.
+   points, leaves out of coarsening what is weak at most of them, and has more subiterations, or lines (`PCHJMGSetSmoother()`), with which
+   cycles are no CUDA graph. On the CPU it has more where the strong direction of bilinear elements in 2D lies between x and y.
 
    The coarsest grid is solved by sweeps that leave a hundredth of the error, by its factors, or by its inverse (`PCHJMGSetCoarseSolve()`),
    which may be the finest grid where it has few points. Null spaces need not be told: constants that were told (`MatSetNullSpace()`) are

@@ -524,8 +524,8 @@ HJ_WORD_METHODS(PCHJMG, Smoother, HJMG, smoother, PC_HJMG_SMOOTHER_LINES, HJMGCh
 
    `PC_HJMG_SMOOTHER_AUTO` takes lines on grids of 2 dimensions whose strong direction is another one in another part of the grid, by 10
    times and more; and in 3 dimensions along one direction that is strong alone in one part and weak in another, as between layers: that one
-   is not coarsened then. No line may end at another rank. Elsewhere it takes points, and more subiterations where directions ask for them,
-   which in 3D take less time than lines along all directions.
+   is not coarsened then; and along all where the strong direction jumps from part to part, as between patches of fibres. No line may end at
+   another rank. Elsewhere it takes points, and more subiterations where directions ask for them, which in 3D take less time than lines.
 
    Lines are for symmetric matrices: with others `PC_HJMG_SMOOTHER_LINES` is an error. They end where the points of another rank begin, and
    where a period closes: where couplings are strong across such an end there are several times as many iterations. A level on which T is
