@@ -21,8 +21,8 @@ typedef struct {
   PetscScalar *table;
   PetscScalar  ones[HJ_CHUNK];
   /* of each neighbour: where it is; its slot that leads back; the array of its coefficients (NULL: a dictionary), and how far there the
-     place is from the point's. period: points of a direction whose neighbour on both sides is this rank itself, whose coefficients are those
-     of the period; else 0 */
+     place is from the point's. period: points of a direction whose neighbour on both sides is this rank itself, whose coefficients are
+     those of the period; else 0 */
   PetscInt           off[HJ_MAX_SLOTS][3], back[HJ_MAX_SLOTS], period[3];
   const PetscScalar *value[HJ_MAX_SLOTS];
   PetscCount         shift[HJ_MAX_SLOTS];
