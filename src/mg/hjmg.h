@@ -50,9 +50,9 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
 #define HJ_MG_VOID HJ_BY_PRECISION(1e-10, 1e-5)
-/* The inverse times the matrix may change a vector by this share of it. Where it changes it by more the matrix is singular or too
-   unsymmetric, and sweeps solve the grid */
-#define HJ_MG_INVERSE_DEFECT HJ_BY_PRECISION(1e-6, 1e-3)
+/* The inverse, or factors, times the matrix may change a vector by this share of it; with contrasts of 1e9 they change it by 1e-6. Where
+   they change it by more the matrix is singular or too unsymmetric, and sweeps solve the grid */
+#define HJ_MG_INVERSE_DEFECT 1e-3
 /* A smaller skew part of D^-1 A is rounding: the matrix counts as symmetric */
 #define HJ_MG_SKEW HJ_BY_PRECISION(1e-8, 1e-4)
 /* So many subiterations are one pass over memory */
