@@ -76,6 +76,8 @@ static const struct {
   {{LABYRINTH, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 12},
   {{DISCS, 3, {33, 33, 33}, 1e6, PETSC_FALSE}, {65, 65, 65}, 12},
   {{SPIRAL, 2, {128, 128, 1}, 0, PETSC_FALSE}, {256, 256, 1}, 10},
+  {{FRACTURES, 2, {200, 200, 1}, 1e-9, PETSC_FALSE}, {201, 201, 1}, 24},
+  {{WANDERING, 2, {200, 200, 1}, 1e9, PETSC_FALSE}, {201, 201, 1}, 24},
 };
 
 /* A GPU does not look for directions and walls: there it is enough that it converges */

@@ -89,12 +89,12 @@ static PetscErrorCode HJMGIsLarge(const PC_HJMG *mg, HJMGLevel *level, Vec x, Pe
 }
 
 /*
-   Whether A times what the solve makes of a rough vector is that vector: all arrays and launches are those of the cycle. An inverse is not
-   good either where A is singular but for rounding: where x is too large, or where rounding has made an eigenvalue one of the other sign
-   than the rest, and cycles would be indefinite. constants: A has the constants in its null space then, and nobody said so: a coarser
-   grid's rows are sums of up to 2^dim finer ones, and so is the rounding in them
+   Whether A times what the solve makes of a rough vector is that vector but for so much of it: all arrays and launches are those of the
+   cycle. An inverse is not good either where A is singular but for rounding: where x is too large, or where rounding has made an eigenvalue
+   one of the other sign than the rest, and cycles would be indefinite. constants: A has the constants in its null space then, and nobody
+   said so: a coarser grid's rows are sums of up to 2^dim finer ones, and so is the rounding in them
 */
-PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, PetscBool *constants)
+PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscReal defect, PetscBool *good, PetscBool *constants)
 {
   const PetscReal summed     = PetscPowReal(2.0, (PetscReal)level->op->grid.dim * (mg->base + mg->nlevels - 1));
   PetscScalar     product[2] = {0.0, 0.0};
@@ -116,7 +116,7 @@ PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, 
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(level->r, NORM_2, &norm[1]));
   PetscCall(HJMGIsLarge(mg, level, x, norm[0], &large));
-  *good      = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0] && !large);
+  *good      = (PetscBool)(norm[1] <= defect * norm[0] && !large);
   *constants = PETSC_FALSE;
   if (*good && level->skew <= HJ_MG_SKEW) {
     PetscCall(VecDot(b, x, &product[0]));
@@ -126,7 +126,7 @@ PetscErrorCode HJMGCheckInverse(PC_HJMG *mg, HJMGLevel *level, PetscBool *good, 
   if (PetscRealPart(product[0] * product[1]) < 0.0) {
     PetscCall(HJMGIsNull(level, x, &null));
     *good = (PetscBool)!null;
-    if (!mg->constants) PetscCall(HJMGHasConstants(level, PetscMin(HJ_MG_INVERSE_DEFECT, summed * HJ_MG_VOID), b, constants));
+    if (!mg->constants) PetscCall(HJMGHasConstants(level, PetscMin(defect, summed * HJ_MG_VOID), b, constants));
   } else if (!*good && !mg->constants) PetscCall(HJMGHasConstants(level, HJMGRounding(mg), b, constants));
   if (b != level->b) PetscCall(VecDestroy(&b));
   if (x != level->x) PetscCall(VecDestroy(&x));
@@ -205,7 +205,7 @@ static PetscErrorCode HJMGTryInverse(PC_HJMG *mg, PetscInt n, PetscBool pivots, 
   PetscFunctionBegin;
   *good = *constants = PETSC_FALSE;
   PetscCall(HJMGFillInverse(mg, n, pivots, made));
-  if (*made) PetscCall(HJMGCheckInverse(mg, &mg->level[mg->nlevels - 1], good, constants));
+  if (*made) PetscCall(HJMGCheckInverse(mg, &mg->level[mg->nlevels - 1], HJ_MG_INVERSE_DEFECT, good, constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -56,7 +56,7 @@ static PetscErrorCode HJMGFactorSolves(const HJMGLevel *level, Mat factor, Petsc
   PetscCall(MatResidual(level->A, b, x, r));
   PetscCall(VecNorm(b, NORM_2, &norm[0]));
   PetscCall(VecNorm(r, NORM_2, &norm[1]));
-  *solves = (PetscBool)(norm[1] <= HJ_MG_INVERSE_DEFECT * norm[0]);
+  *solves = (PetscBool)(norm[1] <= HJ_MG_FACTOR_DEFECT * norm[0]);
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -105,7 +105,7 @@ PetscErrorCode HJMGSetUpFactor(PC_HJMG *mg)
   if (!may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGMakeFactor(last, &mg->factor));
   if (!mg->factor) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(HJMGCheckInverse(mg, last, &good, &constants));
+  PetscCall(HJMGCheckInverse(mg, last, HJ_MG_FACTOR_DEFECT, &good, &constants));
   if (good) PetscCall(HJWeightsReset(&last->w));
   else PetscCall(MatDestroy(&mg->factor));
   PetscFunctionReturn(PETSC_SUCCESS);

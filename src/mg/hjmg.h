@@ -50,9 +50,10 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
 #define HJ_MG_SVD_DEFECT 1e-3
 /* What is a smaller share of the diagonal of the grid above is rounding */
 #define HJ_MG_VOID HJ_BY_PRECISION(1e-10, 1e-5)
-/* The inverse, or factors, times the matrix may change a vector by this share of it; with contrasts of 1e9 they change it by 1e-6. Where
-   they change it by more the matrix is singular or too unsymmetric, and sweeps solve the grid */
-#define HJ_MG_INVERSE_DEFECT 1e-3
+/* The inverse times the matrix may change a vector by this share of it. Where it changes it by more the matrix is singular or too
+   unsymmetric, and sweeps solve the grid. Factors are of definite matrices, and with contrasts of 1e9 change it by 1e-6 */
+#define HJ_MG_INVERSE_DEFECT HJ_BY_PRECISION(1e-6, 1e-3)
+#define HJ_MG_FACTOR_DEFECT  HJ_BY_PRECISION(1e-4, 1e-3)
 /* A smaller skew part of D^-1 A is rounding: the matrix counts as symmetric */
 #define HJ_MG_SKEW HJ_BY_PRECISION(1e-8, 1e-4)
 /* So many subiterations are one pass over memory */
@@ -510,7 +511,7 @@ PETSC_INTERN PetscBool HJMGSuitsInverse(const PC_HJMG *, PetscInt most);
 /* Makes the inverse. mg->inverse is NULL where there is none */
 PETSC_INTERN PetscErrorCode HJMGSetUpInverse(PC, PetscInt most);
 /* Whether what solves the last grid does so; constants: A has the constants in its null space, and nobody said so */
-PETSC_INTERN PetscErrorCode HJMGCheckInverse(PC_HJMG *, HJMGLevel *, PetscBool *good, PetscBool *constants);
+PETSC_INTERN PetscErrorCode HJMGCheckInverse(PC_HJMG *, HJMGLevel *, PetscReal defect, PetscBool *good, PetscBool *constants);
 /* hjfactor.c. Makes the factors of the last grid's matrix. mg->factor is NULL where it has none, or something else is to solve it */
 PETSC_INTERN PetscErrorCode HJMGSetUpFactor(PC_HJMG *);
 /* Where cycles on coarse grids converge slowly one of these that may be factored becomes the last one. The lists of steps are there */
