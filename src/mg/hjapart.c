@@ -55,6 +55,7 @@ PetscErrorCode HJMGFlowFindApart(PC pc)
 
   PetscFunctionBegin;
   if (mg->changed < HJ_MG_CHANGED_WEIGHTS) PetscFunctionReturn(PETSC_SUCCESS);
+  mg->grows = PETSC_FALSE;
   if (mg->flows_apart) {
     mg->flows_apart = PETSC_FALSE;
     PetscCall(HJMGMakeSteps(mg));
@@ -72,6 +73,7 @@ PetscErrorCode HJMGFlowFindApart(PC pc)
     PetscCall(HJMGFlowGrowth(mg, &growth));
     PetscCall(PetscInfo(pc, "Cycles make a rough vector %g times larger, with k = %" PetscInt_FMT " on the finest level\n", (double)growth,
                         mg->level[0].w.k));
-  } while (!(growth <= HJ_MG_FLOW_GROWTH) && HJMGFlowHalve(mg));
+    mg->grows = (PetscBool) !(growth <= HJ_MG_FLOW_GROWTH);
+  } while (mg->grows && HJMGFlowHalve(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -276,6 +276,7 @@ typedef struct _n_HJMG {
   PetscBool  on_fewer_ranks;  /* this PC has the last level of one with more ranks, */
   PetscBool  converted_above; /* of which the finest matrix is a copy, */
   PetscInt   base;            /* and which has so many levels above */
+  PetscBool  grows;           /* cycles make a vector much larger, whatever is done about it */
   PetscBool  flows_apart; /* inside parts that are strong beside what couples them: levels that flow are smoothed before corrections too */
   PetscBool  inexact;     /* its finest grid is not HJMGIsOfFinest() */
   /* Cycles */
@@ -396,6 +397,8 @@ PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 /* Collective. made: the matrix has several unknowns a point, and mg->system its levels; hjmgsystem.c */
 PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
+/* The same of a matrix of any number of unknowns a point whose cycles grow: its factors, on the CPU; not of a large one */
+PETSC_INTERN PetscErrorCode HJMGSystemMakeAlone(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
 PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 /* Before a KSP solves with it, and after that */

@@ -114,7 +114,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
   PetscCall(PetscViewerASCIIPrintf(viewer, "level %" PetscInt_FMT ": %" PetscInt_FMT, l, cut[0].N));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " x %" PetscInt_FMT, cut[d].N));
-  PetscCall(PetscViewerASCIIPrintf(viewer, " points of %" PetscInt_FMT " unknowns", dof));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " points of %" PetscInt_FMT " unknown%s", dof, dof > 1 ? "s" : ""));
   for (PetscInt d = 0; d < dim && level->P; d++)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT, d ? " x " : "; coarsened by ", level->coarsening.factor[d]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
@@ -125,6 +125,7 @@ static PetscErrorCode HJMGSystemViewLevel(const HJMGSystemLevel *level, PetscInt
 PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
 {
   HJMGSystem s = ((PC_HJMG *)pc->data)->system;
+  PetscInt   dof;
   PetscBool  ascii;
 
   PetscFunctionBegin;
@@ -136,8 +137,10 @@ PetscErrorCode PCView_HJMGSystem(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s, several unknowns a point; hjacobi %s\n",
-                                   s->nlevels, s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", HJACOBI_VERSION_STRING));
+  PetscCall(DMDAGetDof(s->level[0].da, &dof));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "V-cycle on %" PetscInt_FMT " level%s by PCMG%s%s; hjacobi %s\n", s->nlevels,
+                                   s->nlevels == 1 ? "" : "s", s->device ? " on a GPU" : "", dof > 1 ? ", several unknowns a point" : "",
+                                   HJACOBI_VERSION_STRING));
   if (s->cycle && HJMGSystemCycleNotRecorded(s->cycle))
     PetscCall(PetscViewerASCIIPrintf(viewer, "cycles are not recorded: %s\n", HJMGSystemCycleNotRecorded(s->cycle)));
   else if (s->cycle) PetscCall(PetscViewerASCIIPrintf(viewer, "a cycle is one graph\n"));
@@ -394,7 +397,7 @@ static PetscErrorCode HJMGSystemMakeLevels(PC pc, HJMGSystem s)
   PetscCheck(mg->transfer != PC_HJMG_TRANSFER_OPERATOR, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "-pc_hjmg_transfer operator is for one unknown a point, and for several of which none is coupled to another; use bilinear or "
              "auto");
-  PetscCall(HJMGSystemMeasure(pc, &s->level[0]));
+  if (!s->alone) PetscCall(HJMGSystemMeasure(pc, &s->level[0]));
   while (made) {
     PetscCall(HJMGSystemWantsLevel(mg, s, &wants));
     if (!wants) break;
@@ -411,7 +414,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
   const HJBackendOps *ops;
   const char         *why;
   PetscInt            dof;
-  PetscBool           apart;
+  PetscBool           apart = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(HJOperatorChooseBackend(pc->pmat, PC_HJACOBI_BACKEND_AUTO, 1, &ops, &why));
@@ -421,7 +424,7 @@ static PetscErrorCode HJMGSystemCreate(PC pc, DM da, PetscBool alone)
   mg->system->device = (PetscBool)(PetscDefined(HAVE_CUDA) && PetscMemTypeDevice(ops->mtype) && HJOperatorCanBeOnDevice(dof, -1));
   PetscCall(HJMGSystemMakeFinest(pc, da, mg->system));
   finest = &mg->system->level[0];
-  PetscCall(HJMGComponentsAreAlone(finest->A, &apart));
+  if (!alone) PetscCall(HJMGComponentsAreAlone(finest->A, &apart));
   if (apart) {
     PetscCall(HJMGComponentsCreate(pc, finest->da, finest->A, &mg->system->components));
     PetscCall(MatDestroy(&finest->A)); /* they have copies */
@@ -619,5 +622,25 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   }
   pc->failedreason = mg->system->pc->failedreason;
   PetscCall(HJMGSystemSetCycle(pc, mg->system));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HJMGSystemMakeAlone(PC pc, PetscBool *made)
+{
+  const PC_HJMG *mg = (PC_HJMG *)pc->data;
+  PetscInt       n;
+  DM             dm, da;
+  char           why[256];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(pc->pmat, &n, NULL));
+  PetscCall(PCGetDM(pc, &dm));
+  PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
+  *made = (PetscBool)(da && n <= HJ_MG_SYSTEM_FACTOR);
+  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: there is one grid alone, which is factored\n"));
+  PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_TRUE));
+  PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
+  pc->failedreason = mg->system->pc->failedreason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
