@@ -198,7 +198,8 @@ static PetscErrorCode PCDestroy_HJMG(PC pc)
    after corrections alone, an interpolation from the rows of their own matrix, which takes values from upstream, and are visited twice from
    the level above; `-ksp_view` names them. With GMRES iterations then hardly grow with the Peclet number; where streamlines are closed they
    are some tens. Where something flows inside parts that are strong beside what couples them, in 2D and 3D, set-up sees corrections that
-   are many times too large, and there is smoothing before them too. In 1D interpolation is exact, and residuals are restricted by the
+   are many times too large, and there is smoothing before them too; where that does not help either the finest grid alone is factored, on
+   the CPU and if it has at most 20,000 points. In 1D interpolation is exact, and residuals are restricted by the
    columns of the matrix. Where `-pc_hjmg_k` or a bilinear transfer is asked for such levels have as many subiterations as do not grow, and
    a grid on which none is safe is not made. With much convection take upwind differences: central ones then have few levels.
 
