@@ -322,7 +322,7 @@ PETSC_INTERN PetscErrorCode HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
 /* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
 PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
-/* hjapart.c. Collective. mg->flows_apart of the values that the matrix has now, for which the steps of cycles are made anew */
+/* hjapart.c. Collective. mg->flows_apart and mg->grows of the values that the matrix has now, for which the steps of cycles are made anew */
 PETSC_INTERN PetscErrorCode HJMGFlowFindApart(PC);
 /* hjexact.c. Collective. Gives the finer of two grids of one direction, whose matrix is unsymmetric, an exact interpolation, which is
    there with other coefficients, and level->R; else *made is false */
@@ -397,8 +397,8 @@ PETSC_INTERN PetscErrorCode HJMGOrderMake(PC, PetscBool *made);
 PETSC_INTERN PetscErrorCode HJMGOrderDestroy(PC);
 /* Collective. made: the matrix has several unknowns a point, and mg->system its levels; hjmgsystem.c */
 PETSC_INTERN PetscErrorCode HJMGSystemMake(PC, PetscBool *made);
-/* The same of a matrix of any number of unknowns a point whose cycles grow: its factors, on the CPU; not of a large one */
-PETSC_INTERN PetscErrorCode HJMGSystemMakeAlone(PC, PetscBool *made);
+/* The factors of a matrix whose cycles grow, with any number of unknowns a point, in place of the grids; large ones stay as they are */
+PETSC_INTERN PetscErrorCode HJMGSystemMakeAlone(PC);
 PETSC_INTERN PetscErrorCode HJMGSystemDestroy(PC);
 PETSC_INTERN PetscInt       HJMGSystemLevels(HJMGSystem);
 /* Before a KSP solves with it, and after that */

@@ -409,7 +409,7 @@ PetscErrorCode HJMGSetUp(PC pc)
 {
   PC_HJMG  *mg = (PC_HJMG *)pc->data;
   PetscInt  M, N;
-  PetscBool ordered, system, alone;
+  PetscBool ordered, system;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(pc->pmat, &M, &N));
@@ -426,7 +426,7 @@ PetscErrorCode HJMGSetUp(PC pc)
   PetscCall(HJFailureClear(pc, &mg->failure));
   PetscCall(HJMGSetUpAll(pc));
   if (HJHasFailed(&mg->failure)) PetscCall(HJMGDestroyGrids(mg)); /* the next set-up begins anew */
-  else if (mg->grows && !mg->base && PetscMemTypeHost(mg->level[0].op->ops->mtype)) PetscCall(HJMGSystemMakeAlone(pc, &alone));
+  else if (mg->grows && !mg->base && PetscMemTypeHost(mg->level[0].op->ops->mtype)) PetscCall(HJMGSystemMakeAlone(pc));
   mg->changed = HJ_MG_CHANGED_NOTHING;
   PetscCall(PetscLogEventEnd(PCHJMG_SetUp, pc, 0, 0, 0));
   PetscCall(HJFailureReport(pc, pc->erroriffailure, &mg->failure));

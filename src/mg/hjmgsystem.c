@@ -557,11 +557,23 @@ static PetscErrorCode HJMGSystemSetUpCycle(PC pc, HJMGSystem s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the finest grid alone, whose cycles grow, may be factored in their place */
+static PetscErrorCode HJMGSystemMayBeAlone(PC pc, PetscBool *may)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(pc->pmat, &n, NULL));
+  *may = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR);
+  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
+                      *may ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the cycle grows, as that of a matrix which is known to be definite does not, and the finest grid can be factored in its place:
    also where sweeps were asked for, as such a cycle hides from a Krylov method what it should solve */
 static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
 {
-  PetscInt  n;
   PetscBool set, spd;
 
   PetscFunctionBegin;
@@ -569,11 +581,7 @@ static PetscErrorCode HJMGSystemIsUnsafe(PC pc, HJMGSystem s, PetscBool *unsafe)
   PetscCall(MatIsSPDKnown(pc->pmat, &set, &spd));
   if (s->nlevels == 1 || s->pc->failedreason || (set && spd)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJMGCycleGrows(s->pc, s->level[0].A, unsafe));
-  if (!*unsafe) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetSize(pc->pmat, &n, NULL));
-  *unsafe = (PetscBool)(n <= HJ_MG_SYSTEM_FACTOR);
-  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: %s\n",
-                      *unsafe ? "there is one grid alone, which is factored" : "-pc_type asm (PCASM) may be the better preconditioner"));
+  if (*unsafe) PetscCall(HJMGSystemMayBeAlone(pc, unsafe));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,20 +633,19 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJMGSystemMakeAlone(PC pc, PetscBool *made)
+PetscErrorCode HJMGSystemMakeAlone(PC pc)
 {
   const PC_HJMG *mg = (PC_HJMG *)pc->data;
-  PetscInt       n;
+  PetscBool      may;
   DM             dm, da;
   char           why[256];
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(pc->pmat, &n, NULL));
+  PetscCall(HJMGSystemMayBeAlone(pc, &may));
+  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetDM(pc, &dm));
   PetscCall(HJOperatorFindGrid(pc->pmat, dm, &da, why, sizeof(why)));
-  *made = (PetscBool)(da && n <= HJ_MG_SYSTEM_FACTOR);
-  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "Cycles grow, as with much convection they may: there is one grid alone, which is factored\n"));
+  PetscCheck(da, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "The matrix had a grid: %s", why);
   PetscCall(HJMGSystemMakeAnew(pc, da, PETSC_TRUE));
   PetscCall(HJMGSystemSetUpCycle(pc, mg->system));
   pc->failedreason = mg->system->pc->failedreason;
