@@ -322,7 +322,7 @@ PETSC_INTERN PetscErrorCode HJMGFindFlow(const PC_HJMG *, HJMGLevel *);
 /* With more subiterations than this the smoother of such a level, whose eigenvalues are up to emax, may grow */
 PETSC_INTERN PetscInt       HJMGFlowSafeK(const PC_HJMG *, const HJMGLevel *, PetscReal emax);
 PETSC_INTERN PetscErrorCode HJMGSetUpFlowSweeps(const PC_HJMG *, HJMGLevel *);
-/* hjapart.c. Collective. mg->flows_apart and mg->grows of the values that the matrix has now, for which the steps of cycles are made anew */
+/* hjapart.c. Collective. mg->flows_apart and mg->grows of the values that the matrix has now, for which steps of cycles are made anew */
 PETSC_INTERN PetscErrorCode HJMGFlowFindApart(PC);
 /* hjexact.c. Collective. Gives the finer of two grids of one direction, whose matrix is unsymmetric, an exact interpolation, which is
    there with other coefficients, and level->R; else *made is false */

@@ -635,8 +635,8 @@ PetscErrorCode HJMGSystemMake(PC pc, PetscBool *made)
 
 PetscErrorCode HJMGSystemMakeAlone(PC pc)
 {
-  const PC_HJMG *mg = (PC_HJMG *)pc->data;
-  PetscBool      may;
+  const PC_HJMG *mg  = (PC_HJMG *)pc->data;
+  PetscBool      may = PETSC_FALSE;
   DM             dm, da;
   char           why[256];
 
