@@ -7,9 +7,6 @@
 */
 #include "hjmg.h"
 
-/* A cycle that makes a vector so many times larger hides from a left Krylov method what it should solve */
-#define HJ_MG_FLOW_GROWTH 100.0
-
 /* How many times a cycle makes a rough vector larger, of which it sees the product with the matrix */
 static PetscErrorCode HJMGFlowGrowth(PC_HJMG *mg, PetscReal *growth)
 {
@@ -63,7 +60,7 @@ PetscErrorCode HJMGFlowFindApart(PC pc)
   for (PetscInt l = 0; l < mg->nlevels - 1; l++)
     if (mg->level[l].flows && !mg->level[l].R) flows = PETSC_TRUE;
   if (flows) PetscCall(HJMGFlowGrowth(mg, &growth));
-  mg->flows_apart = (PetscBool) !(growth <= HJ_MG_FLOW_GROWTH);
+  mg->flows_apart = (PetscBool) !(growth <= HJ_MG_HIDES);
   if (!mg->flows_apart) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc,
                       "Corrections alone are %g times too large, as inside strong parts that flow: levels are smoothed before them too\n",
@@ -73,7 +70,7 @@ PetscErrorCode HJMGFlowFindApart(PC pc)
     PetscCall(HJMGFlowGrowth(mg, &growth));
     PetscCall(PetscInfo(pc, "Cycles make a rough vector %g times larger, with k = %" PetscInt_FMT " on the finest level\n", (double)growth,
                         mg->level[0].w.k));
-    mg->grows = (PetscBool) !(growth <= HJ_MG_FLOW_GROWTH);
+    mg->grows = (PetscBool) !(growth <= HJ_MG_HIDES);
   } while (mg->grows && HJMGFlowHalve(mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

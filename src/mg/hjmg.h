@@ -54,6 +54,8 @@ PETSC_INTERN PetscLogEvent PCHJMG_SetUp, PCHJMG_Cycle;
    unsymmetric, and sweeps solve the grid. Factors are of definite matrices, and with contrasts of 1e9 change it by 1e-6 */
 #define HJ_MG_INVERSE_DEFECT HJ_BY_PRECISION(1e-6, 1e-3)
 #define HJ_MG_FACTOR_DEFECT  HJ_BY_PRECISION(1e-4, 1e-3)
+/* A cycle that makes a vector so many times larger hides from a left Krylov method what it should solve */
+#define HJ_MG_HIDES 100.0
 /* A smaller skew part of D^-1 A is rounding: the matrix counts as symmetric */
 #define HJ_MG_SKEW HJ_BY_PRECISION(1e-8, 1e-4)
 /* So many subiterations are one pass over memory */

@@ -11,10 +11,9 @@
 /* The diagonal is made larger by this share then: less hides answers, more takes more iterations */
 #define HJ_MG_SYSTEM_LIFT HJ_BY_PRECISION(1e-5, 1e-4)
 /* So many cycles show by how much the last one made an error larger, those that converge have 1.2 at most, others 1.6 and more; and whether
-   they made it so much larger together: one with convection in jumping coefficients made it 8e4 times as large, then 0.6 times */
-#define HJ_MG_SYSTEM_CYCLES   2
-#define HJ_MG_SYSTEM_GROWS    1.5
-#define HJ_MG_SYSTEM_TOGETHER 100.0
+   they hide it together: one with convection in jumping coefficients made it 8e4 times as large, then 0.6 times */
+#define HJ_MG_SYSTEM_CYCLES 2
+#define HJ_MG_SYSTEM_GROWS  1.5
 
 PetscErrorCode HJMGFactorsAreGood(KSP ksp, PetscBool *good)
 {
@@ -82,7 +81,7 @@ PetscErrorCode HJMGCycleGrows(PC cycle, Mat A, PetscBool *grows)
     PetscCall(VecAXPY(error, -1.0, correction));
     PetscCall(VecNorm(error, NORM_INFINITY, &after));
   }
-  *grows = (PetscBool) !(after <= HJ_MG_SYSTEM_GROWS * before && after <= HJ_MG_SYSTEM_TOGETHER * first);
+  *grows = (PetscBool) !(after <= HJ_MG_SYSTEM_GROWS * before && after <= HJ_MG_HIDES * first);
   PetscCall(VecDestroy(&error));
   PetscCall(VecDestroy(&residual));
   PetscCall(VecDestroy(&correction));

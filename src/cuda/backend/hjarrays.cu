@@ -7,6 +7,7 @@
 #include "hjarrays_cuda.h"
 #include "cuda/device/hjscratch.h"
 #include "cuda/kernels/hjkernel.h"
+#include "cuda/kernels/setup/hjlayers_cuda.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
@@ -562,44 +563,14 @@ static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  const unsigned char *index;
-  int                  n[3];
-  long long            npoints, middle;
-} HJLayersArgs;
-
-/* The largest distance from the ends, counted from 1, of a point whose row is not that in the middle */
-static __global__ void HJLayers_Kernel(const __grid_constant__ HJLayersArgs p, int *most)
-{
-  const int row = p.index[p.middle];
-
-  for (long long at = HJArraysFirst(); at < p.npoints; at += HJArraysStep()) {
-    const int point[3] = {(int)(at % p.n[0]), (int)(at / p.n[0] % p.n[1]), (int)(at / p.n[0] / p.n[1])};
-    int       depth    = INT_MAX;
-
-    if (p.index[at] == row) continue;
-    for (int d = 0; d < 3; d++)
-      if (p.n[d] > 1) depth = min(depth, 1 + min(point[d], p.n[d] - 1 - point[d]));
-    if (depth > *(volatile int *)most) atomicMax(most, depth);
-  }
-}
-
 static PetscErrorCode HJArraysLayers_CUDA(const HJCoefficients *c, const PetscInt n[3], PetscInt *layers, PetscInt *row)
 {
-  HJLayersArgs  p = {c->index, {(int)n[0], (int)n[1], (int)n[2]}, (long long)c->npoints};
-  unsigned char middle;
-  int          *flag, most;
+  const int width[3] = {(int)n[0], (int)n[1], (int)n[2]};
+  int       found, middle;
 
   PetscFunctionBegin;
-  *layers = 1;
-  *row    = 0;
-  if (!p.npoints) PetscFunctionReturn(PETSC_SUCCESS);
-  p.middle = ((long long)(p.n[2] / 2) * p.n[1] + p.n[1] / 2) * p.n[0] + p.n[0] / 2;
-  PetscCall(HJFlagBegin(&flag));
-  HJArraysLaunch(HJLayers_Kernel, p.npoints, p, flag);
-  PetscCall(HJFlagEnd(flag, &most));
-  PetscCall(HJArraysCopy_CUDA(&middle, c->index + p.middle, 1));
-  *layers = PetscMax(most, 1);
+  PetscCall(HJLayersFind_CUDA(c->index, width, &found, &middle));
+  *layers = PetscMax(found, 1);
   *row    = middle;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

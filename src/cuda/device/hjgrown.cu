@@ -5,11 +5,12 @@
 
 PetscErrorCode HJGrow(HJGrown **g, size_t bytes, PetscBool *grown)
 {
-  HJGrown *larger;
+  const PetscBool grows = (PetscBool)(bytes > (*g ? (*g)->bytes : 0));
+  HJGrown        *larger;
 
   PetscFunctionBegin;
-  *grown = (PetscBool)(bytes > (*g ? (*g)->bytes : 0));
-  if (!*grown) PetscFunctionReturn(PETSC_SUCCESS);
+  if (grown) *grown = grows;
+  if (!grows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&larger));
   larger->older = *g;
   *g            = larger;

@@ -10,6 +10,6 @@ typedef struct HJGrown {
   struct HJGrown *older;
 } HJGrown;
 
-/* Memory of at least so many bytes; *grown: it is new, and not initialised. *g is NULL before the first call */
+/* Memory of at least so many bytes; *grown: it is new, and not initialised; may be NULL. *g is NULL before the first call */
 PETSC_INTERN PetscErrorCode HJGrow(HJGrown **g, size_t bytes, PetscBool *grown);
 PETSC_INTERN PetscErrorCode HJGrownFree(HJGrown **g);

@@ -398,17 +398,15 @@ PetscErrorCode HJMatComposeStored(Mat A, PetscBool on)
 static PetscErrorCode HJMatTransposeRows(Mat A, const HJArrayOps *ops, HJProducts *products, const PetscInt off[3], PetscInt row,
                                          PetscScalar *vector, PetscScalar *work[2], HJCoefficients *t)
 {
-  Mat_HJStencil     *hj  = (Mat_HJStencil *)A->data;
-  const HJLayout    *l   = &hj->layout;
-  const PetscInt     dof = t->dof;
-  PetscScalar       *to  = work[0] ? work[0] : vector;
+  Mat_HJStencil     *hj   = (Mat_HJStencil *)A->data;
+  const PetscInt     dof  = t->dof;
+  const PetscInt     back = HJGridSlotBack(&hj->grid, hj->c.shape, HJSlotAt(&hj->c, off));
+  PetscScalar       *to   = work[0] ? work[0] : vector;
   const PetscScalar *ghost;
-  PetscInt           opposite[3] = {0, 0, 0};
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) opposite[d] = l->periodic[d] && l->N[d] == 2 ? off[d] : -off[d];
   for (PetscInt column = 0; column < dof; column++) {
-    const PetscInt slot = HJSlotOfEntry(&hj->c, HJSlotAt(&hj->c, opposite), column, row);
+    const PetscInt slot = HJSlotOfEntry(&hj->c, back, column, row);
 
     if (slot >= 0) PetscCall(HJMatGetSlot(A, ops, slot, to));
     else PetscCall(ops->zero(to, (size_t)t->npoints * sizeof(*to)));

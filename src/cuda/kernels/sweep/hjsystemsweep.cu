@@ -6,9 +6,9 @@
    Of a dictionary most points have one row, all but some layers at the ends of the grid. These are a launch of their own, where the row's
    entries are operands; the others are a second one, point by point, so that no warp does both.
 */
-#include "cuda/device/hjscratch.h"
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
+#include "cuda/kernels/setup/hjlayers_cuda.h"
 #include "cuda/kernels/sweep/hjpoints.cuh"
 
 typedef struct {
@@ -135,49 +135,23 @@ typedef struct {
   int    row;
 } HJSystemInner;
 
-/* found: the row of the point in the middle, and how many layers at the ends have points with another one */
-static __global__ void HJSystemInner_Kernel(const unsigned char *index, const __grid_constant__ HJDBox box, int *found)
-{
-  const int n[3] = {HJDWidth(box, 0), HJDWidth(box, 1), HJDWidth(box, 2)};
-  const int row  = index[((long long)(n[2] / 2) * n[1] + n[1] / 2) * n[0] + n[0] / 2];
-
-  if (!blockIdx.x && !threadIdx.x) found[0] = row;
-  for (long long at = blockIdx.x * (long long)blockDim.x + threadIdx.x; at < (long long)n[0] * n[1] * n[2];
-       at += gridDim.x * (long long)blockDim.x) {
-    const int point[3] = {(int)(at % n[0]), (int)(at / n[0] % n[1]), (int)(at / n[0] / n[1])};
-    int       depth    = INT_MAX;
-
-    if (index[at] == row) continue;
-    for (int d = 0; d < 3; d++)
-      if (n[d] > 1) depth = min(depth, 1 + min(point[d], n[d] - 1 - point[d]));
-    atomicMax(&found[1], depth);
-  }
-}
-
 /* Set-up only: waits for the device */
-static PetscErrorCode HJSystemSweepLayout(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *, const HJGeometry *, void **layout)
+static PetscErrorCode HJSystemSweepLayout(HJ_CUDA *cuda, cudaStream_t, const HJDSweep *, const HJGeometry *, void **layout)
 {
-  const HJDStencil *st       = &cuda->st;
-  int               found[2] = {0, 0}, *d_found;
+  const HJDStencil *st     = &cuda->st;
+  const int         n[3]   = {HJDWidth(st->box, 0), HJDWidth(st->box, 1), HJDWidth(st->box, 2)};
+  int               layers = 0, row = 0;
   HJSystemInner    *in;
 
   PetscFunctionBegin;
   if (st->storage != HJ_DICTIONARY) PetscFunctionReturn(PETSC_SUCCESS);
-  if (st->nrows > 1) {
-    PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
-    PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
-    HJSystemInner_Kernel<<<2 * cuda->device.nsm, HJ_SYSTEM_THREADS, 0, stream>>>(st->index, st->box, d_found);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCallCUDA(cudaMemcpyAsync(found, d_found, sizeof(found), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(HJScratchFree(stream, d_found));
-  }
+  if (st->nrows > 1) PetscCall(HJLayersFind_CUDA(st->index, n, &layers, &row));
   PetscCall(PetscNew(&in));
-  *in = {st->box, found[0]};
+  *in = {st->box, row};
   for (int d = 0; d < st->dim; d++) {
-    if (HJDWidth(st->box, d) < 2) continue; /* has no ends */
-    in->box.lo[d] += found[1];
-    in->box.hi[d] -= found[1];
+    if (n[d] < 2) continue; /* has no ends */
+    in->box.lo[d] += layers;
+    in->box.hi[d] -= layers;
   }
   *layout = in;
   PetscFunctionReturn(PETSC_SUCCESS);

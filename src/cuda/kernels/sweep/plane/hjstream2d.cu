@@ -379,7 +379,6 @@ static PetscErrorCode HJStream2DLaunchKernel(const HJ_CUDA *cu, cudaStream_t str
 static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
 {
   long long n = 0;
-  PetscBool grown;
 
   PetscFunctionBegin;
   for (int i = 0; i < g->nregions; i++) {
@@ -391,7 +390,7 @@ static PetscErrorCode HJStream2DSave(HJ2DData *data, int nblocks, HJ2DArgs *g)
     n += g->chunks ? HJ2DSaved((long long)q->nstrips * rows, 0, g->margin) : HJ2DSaved((long long)blocks * q->chunk, blocks, g->margin);
   }
   if (g->chunks) n += HJ2DSaved(0, nblocks, g->margin);
-  PetscCall(HJGrow(&data->saved, n * sizeof(PetscScalar), &grown));
+  PetscCall(HJGrow(&data->saved, n * sizeof(PetscScalar), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
