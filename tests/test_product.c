@@ -7,10 +7,14 @@
 #include "hjcoefficients.h"
 #include "operator/hjproducts.h"
 
+/* Of a dictionary: whether the outermost points, but for periods, have the diagonal alone, and their neighbours columns there */
+typedef enum { NO_WALLS, COLUMNS_KEPT, COLUMNS_DROPPED } Walls;
+
 typedef struct {
   Case      c;
   PetscBool symmetric;
   PetscInt  layers; /* of a dictionary: outermost ones whose points alone have more than one row; 0: all have */
+  Walls     walls;
 } ProductCase;
 
 typedef struct {
@@ -23,13 +27,47 @@ typedef struct {
   PetscReal           tol;
 } Setup;
 
+/* The walls that a global point lies in, or, away 1, beside: bit 2 d + 1 for the one at the end of direction d, 2 d for that at its begin */
+static PetscInt WallsAt(const ProductCase *pc, const PetscInt at[3], PetscInt away)
+{
+  PetscInt walls = 0;
+
+  for (PetscInt d = 0; d < pc->c.dim; d++) {
+    if (pc->c.boundary[d] == DM_BOUNDARY_PERIODIC) continue;
+    walls |= (at[d] == away) << 2 * d | (at[d] == pc->c.n[d] - 1 - away) << (2 * d + 1);
+  }
+  return walls;
+}
+
 /* Row of a dictionary that a global point has */
 static PetscInt Material(const ProductCase *pc, const PetscInt at[3])
 {
   PetscBool inside = (PetscBool)(pc->layers > 0);
 
+  if (pc->walls) {
+    const PetscInt walls = WallsAt(pc, at, 0), away = (walls & 0x15) << 1 | (walls & 0x2a) >> 1;
+    PetscBool      corner = (PetscBool)(pc->walls == COLUMNS_DROPPED);
+
+    /* a corner may have the row of a point beside the other walls, which differs where it leads outside */
+    for (PetscInt d = 0; d < pc->c.dim; d++) corner = (PetscBool)(corner && (walls >> 2 * d & 3));
+    return corner ? 1 + away : walls ? 0 : 1 + (pc->walls == COLUMNS_DROPPED ? WallsAt(pc, at, 1) : 0);
+  }
   for (PetscInt d = 0; d < pc->c.dim; d++) inside = (PetscBool)(inside && at[d] >= pc->layers && at[d] < pc->c.n[d] - pc->layers);
   return inside ? 1 : (at[0] / 3 + at[1] / 2 + at[2]) % 3;
+}
+
+/* What a row of a dictionary has in a slot: where there are walls row 0 is theirs, others are 1 more than the walls beside the point */
+static PetscScalar RowValue(const ProductCase *pc, const HJCoefficients *a, PetscInt row, PetscInt slot)
+{
+  PetscInt off[3];
+
+  if (!pc->walls) return Random(row, 0, 0, slot, 3);
+  if (!row) return slot ? 0.0 : Random(pc->walls == COLUMNS_DROPPED, 0, 0, 0, 3);
+  HJSlotOffset(a, slot, off);
+  for (int d = 0; d < 3; d++) {
+    if (off[d] && ((row - 1) >> (2 * d + (off[d] > 0)) & 1)) return 0.0;
+  }
+  return Random(1, 0, 0, slot, 3);
 }
 
 /* Of the neighbour in a slot of a global point; symmetric: the lower half is that of the neighbour, seen from there */
@@ -44,7 +82,7 @@ static PetscScalar Value(const ProductCase *pc, const HJCoefficients *a, PetscIn
     slot = HJSlotOpposite(a, slot);
   }
   if (c->kind == ROW) return Random(0, 0, 0, slot, 3);
-  if (c->kind == DICTIONARY) return Random(Material(pc, at), 0, 0, slot, 3);
+  if (c->kind == DICTIONARY) return RowValue(pc, a, Material(pc, at), slot);
   return Random(at[0], at[1], at[2], slot, 3);
 }
 
@@ -91,8 +129,8 @@ static PetscErrorCode Fill(const ProductCase *pc, Setup *s)
     }
   }
   /* a material that this rank does not have */
-  for (PetscInt i = 0; i < 3 && a->index; i++) {
-    for (PetscInt slot = 0; slot < a->nslots; slot++) a->rows[i * a->nslots + slot] = Random(i, 0, 0, slot, 3);
+  for (PetscInt i = 0; i < a->nrows && a->index; i++) {
+    for (PetscInt slot = 0; slot < a->nslots; slot++) a->rows[i * a->nslots + slot] = RowValue(pc, a, i, slot);
   }
   PetscCall(MatAssemblyBegin(s->aij, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(s->aij, MAT_FINAL_ASSEMBLY));
@@ -113,10 +151,21 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
   PetscCall(DMSetMatType(s->da, MATAIJ));
   PetscCall(DMCreateMatrix(s->da, &s->aij));
   PetscCall(CoefficientsCreate(&pc->c, pc->symmetric, HJBoxSize(&s->grid.owned), &s->host));
+  if (pc->walls) {
+    s->host.nrows = 65;
+    PetscCall(PetscRealloc(s->host.nrows * s->host.nslots * sizeof(PetscScalar), &s->host.rows));
+  }
   PetscCall(Fill(pc, s));
   PetscCall(CoefficientsUpload(ops, &s->host, &s->a));
-  if (pc->layers && PetscMemTypeDevice(ops->mtype))
-    PetscCall(HJArraysIn(ops->mtype)->layers(&s->a, s->grid.owned.hi, &s->a.layers, &s->a.inner_row));
+  if ((pc->layers || pc->walls) && PetscMemTypeDevice(ops->mtype)) {
+    PetscMPIInt size;
+
+    PetscCall(HJArraysIn(ops->mtype)->frame(&s->a, &s->grid, &s->a.frame));
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+    if (size == 1 && pc->walls)
+      PetscCheck(s->a.frame.wall == 0 && s->a.frame.dropped == (PetscBool)(pc->walls == COLUMNS_DROPPED), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Walls are not found: row %" PetscInt_FMT ", dropped %d", s->a.frame.wall, s->a.frame.dropped);
+  }
   PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));
   PetscCall(HJProductsCreate(s->da, &s->grid, ops, exchange, &s->products));
   s->tol = 4 * PETSC_MACHINE_EPSILON * (s->a.nslots + 2) * (s->a.nslots + 1);
@@ -234,9 +283,13 @@ static PetscErrorCode TestCase(const ProductCase *pc, const HJBackendOps *ops)
   PetscCall(Repeats(&s, &same));
   PetscCall(CaseName(&pc->c, name, sizeof(name)));
   PetscCall(HJTestOK((PetscBool)(plain <= s.tol && split <= s.tol && transposed <= s.tol && staged <= s.tol && same),
-                     "%s%s%s: product %.1e, interior first %.1e, transposed %.1e%s, vectors elsewhere %.1e <= %.1e", name,
-                     pc->symmetric ? ", symmetric" : "", pc->layers ? ", but in outermost layers one row" : "", (double)plain,
-                     (double)split, (double)transposed, same ? "" : " (differs when repeated)", (double)staged, (double)s.tol));
+                     "%s%s%s%s: product %.1e, interior first %.1e, transposed %.1e%s, vectors elsewhere %.1e <= %.1e", name,
+                     pc->symmetric ? ", symmetric" : "", pc->layers ? ", but in outermost layers one row" : "",
+                     pc->walls == COLUMNS_KEPT ? ", walls"
+                     : pc->walls               ? ", walls without columns"
+                                               : "",
+                     (double)plain, (double)split, (double)transposed, same ? "" : " (differs when repeated)", (double)staged,
+                     (double)s.tol));
   PetscCall(SetupDestroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,6 +343,12 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
     }
     for (PetscInt layers = 1; layers <= 2; layers++) {
       ProductCase pc = {.c = grids[g], .layers = layers};
+
+      pc.c.kind = DICTIONARY;
+      PetscCall(TestCase(&pc, ops));
+    }
+    for (Walls walls = COLUMNS_KEPT; walls <= COLUMNS_DROPPED; walls++) {
+      ProductCase pc = {.c = grids[g], .walls = walls};
 
       pc.c.kind = DICTIONARY;
       PetscCall(TestCase(&pc, ops));

@@ -18,6 +18,14 @@ typedef enum {
   HJ_COEFFICIENTS_ARRAYS      /* one array per slot */
 } HJCoefficientStorage;
 
+/* Where a dictionary has others than the row of the point in the middle */
+typedef struct {
+  PetscInt  layers, row; /* so many outermost layers hold all points with another row than this one; 0: not known */
+  PetscInt  wall; /* -1, or: all points of the outermost layer at the ends below have this row, a diagonal alone; all others the one of */
+  PetscBool at[3][2]; /* the middle, or, dropped, what is left of it without the entries that lead to these points */
+  PetscBool dropped;
+} HJFrame;
+
 /*
    Slots are those of hjslots.h. What leads outside the domain counts as 0: arrays hold 0 there, a
    row may hold what it has at other points. Arrays run over the owned points, x fastest.
@@ -40,13 +48,18 @@ typedef struct {
   PetscCount           npoints; /* owned ones */
   PetscMemType         mtype;   /* where index and value lie; rows are always on the host */
   PetscInt             nrows;
-  PetscInt             layers, inner_row; /* of a dictionary on a device: all but so many outermost layers have this row; 0: not known */
-  PetscScalar         *rows;              /* [nrows][nslots] */
-  PetscScalar         *device_rows;       /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
-  unsigned char       *index;             /* [npoints] row of each point */
-  PetscScalar         *value;             /* [nslots][npoints], or, of half, [begin[nslots]] */
-  PetscBool            half;
-  PetscCount           begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
+  HJFrame              frame;       /* of a dictionary on a device */
+  PetscScalar         *rows;        /* [nrows][nslots] */
+  PetscScalar         *device_rows; /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
+  unsigned char       *index;       /* [npoints] row of each point */
+  PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
+  /* Of arrays of several unknowns on a device, where they were found to have few rows: these, and which of them each point has; else NULL */
+  unsigned char *which;
+  PetscScalar   *few; /* [nfew][nslots] */
+  PetscInt       nfew;
+  PetscBool      sought; /* these */
+  PetscBool      half;
+  PetscCount     begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
   /* Found: coefficients are those of the opposite offsets at the neighbours, where both points are owned. Kernels may read them there */
   PetscBool symmetric;
 } HJCoefficients;

@@ -270,6 +270,12 @@
 /* ... of a dictionary: percent of the points that must have one row, for these to be a launch of their own.
    Elasticity at 65^3: 162 us for 394, a solve 11.6 ms for 15.8 (H200, 3008f61); no other share was tried */
 #define HJ_SYSTEM_INNER_SHARE 50
+/* ... points that a row must serve in the mean, for products to read few rows in place of the arrays (not tried with others) */
+#define HJ_SYSTEM_FEW 8
+/* ... lanes that share a point, where a launch has at most so many points and would else wait for one neighbour after another (not tried with
+   others): 17^3 points took 39 us, 9^3 38, with a thread a point (elasticity, H200, 46c9b6cb) */
+#define HJ_SYSTEM_TEAM        8
+#define HJ_SYSTEM_TEAM_POINTS 50000
 /* ... one row in a plane, tiles with their margin: points in x, bytes of shared memory, subiterations at most. 4 at 2049^2 with 2 unknowns:
    125 us on an H100, where single ones at the rate of a copy would take 280 (e285d93); other sizes not tried */
 #define HJ_SYSTEM_TILE_WIDTH 64

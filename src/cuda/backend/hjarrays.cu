@@ -8,6 +8,7 @@
 #include "cuda/device/hjscratch.h"
 #include "cuda/kernels/hjkernel.h"
 #include "cuda/kernels/setup/hjlayers_cuda.h"
+#include "cuda/kernels/setup/hjsystemread.h"
 
 #if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_64BIT_INDICES)
 
@@ -563,18 +564,6 @@ static PetscErrorCode HJArraysCouples_CUDA(const HJCoefficients *c, const HJGrid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HJArraysLayers_CUDA(const HJCoefficients *c, const PetscInt n[3], PetscInt *layers, PetscInt *row)
-{
-  const int width[3] = {(int)n[0], (int)n[1], (int)n[2]};
-  int       found, middle;
-
-  PetscFunctionBegin;
-  PetscCall(HJLayersFind_CUDA(c->index, width, &found, &middle));
-  *layers = PetscMax(found, 1);
-  *row    = middle;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode HJArraysAdd_CUDA(const HJCOOList *list, const PetscScalar *entries, PetscScalar *value)
 {
   PetscFunctionBegin;
@@ -690,7 +679,8 @@ const HJArrayOps HJArraysCUDA = {
   .spread_all     = HJArraysSpreadAll_CUDA,
   .join_all       = HJArraysJoinAll_CUDA,
   .holds          = HJArraysHolds_CUDA,
-  .layers         = HJArraysLayers_CUDA,
+  .frame          = HJFrameFind_CUDA,
+  .few            = HJSystemFew_CUDA,
   .known          = HJArraysKnown_CUDA,
   .mix_at         = HJArraysMixAt_CUDA,
   .ask_some       = HJArraysAskSome_CUDA,

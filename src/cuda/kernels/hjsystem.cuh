@@ -206,6 +206,48 @@ __device__ __forceinline__ void HJSystemSum(const BLOCKS &b, int o, const HJSyst
   }
 }
 
+/* The same by a team of lanes, each some of the offsets. All lanes of a warp call HJSystemTeamAll() after it, which gives each of a team the
+   sum of all, in one order */
+template <int DOF, bool ONCE, typename WHERE>
+__device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, int o, const HJSystemValues &values, WHERE where,
+                                                PetscScalar sum[DOF])
+{
+#pragma unroll 2
+  for (o += threadIdx.x % HJ_SYSTEM_TEAM; o < b.noffsets; o += HJ_SYSTEM_TEAM) {
+    const HJSystemPoint<DOF> x = HJSystemRead<DOF>(where(b.off[o]));
+
+    HJSystemAdd<DOF, ONCE>(b, o, values, x, sum);
+  }
+}
+
+template <int DOF> __device__ __forceinline__ void HJSystemTeamAll(PetscScalar sum[DOF])
+{
+#pragma unroll
+  for (int away = HJ_SYSTEM_TEAM / 2; away; away /= 2) {
+#pragma unroll
+    for (int c = 0; c < DOF; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], away);
+  }
+}
+
+/* Where lanes ask for different offsets the list is in shared memory */
+template <int DOF> __device__ __forceinline__ void HJSystemShare(const HJSystemBlocks<DOF> &from, HJSystemBlocks<DOF> *to)
+{
+  if (!threadIdx.x) to->noffsets = from.noffsets;
+  for (int t = threadIdx.x; t < HJ_MAX_SLOTS * DOF * DOF; t += blockDim.x) {
+    const int o = t / (DOF * DOF), e = t % (DOF * DOF);
+
+    to->place[o][e] = from.place[o][e];
+    if (e < 3) to->off[o][e] = from.off[o][e];
+  }
+  __syncthreads();
+}
+
+/* Blocks of threads for the teams of so many points */
+static inline unsigned HJSystemTeamBlocks(long long points)
+{
+  return (unsigned)((points * HJ_SYSTEM_TEAM + HJ_SYSTEM_THREADS - 1) / HJ_SYSTEM_THREADS);
+}
+
 /* One component of any dof: the sum over a row's entries. once: as above */
 template <typename WHERE>
 __device__ __forceinline__ PetscScalar HJSystemRowSum(const HJSystemEntries &e, int row, int o, const HJSystemValues &values, bool once,

@@ -55,6 +55,17 @@ PetscErrorCode HJMatFindOps(Mat A, PetscInt n, const Vec v[], const HJArrayOps *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The rows that were found in arrays */
+static PetscErrorCode HJArraysForgetFew(const HJArrayOps *ops, HJCoefficients *c)
+{
+  PetscFunctionBegin;
+  if (c->which) PetscCall(ops->free(&c->which));
+  if (c->few) PetscCall(ops->free(&c->few));
+  c->nfew   = 0;
+  c->sought = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Index and arrays, and a dictionary's rows on the device; the rows of the host belong to both copies */
 static PetscErrorCode HJArraysRelease(const HJArrayOps *ops, HJCoefficients *c)
 {
@@ -62,6 +73,7 @@ static PetscErrorCode HJArraysRelease(const HJArrayOps *ops, HJCoefficients *c)
   if (c->index) PetscCall(ops->free(&c->index));
   if (c->value) PetscCall(ops->free(&c->value));
   if (c->device_rows) PetscCall(ops->free(&c->device_rows));
+  PetscCall(HJArraysForgetFew(ops, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,8 +102,11 @@ static void HJMatFollow(Mat_HJStencil *hj)
   hj->d.index       = d.index;
   hj->d.value       = d.value;
   hj->d.device_rows = d.device_rows;
-  hj->d.layers      = d.layers;
-  hj->d.inner_row   = d.inner_row;
+  hj->d.frame       = d.frame;
+  hj->d.which       = d.which;
+  hj->d.few         = d.few;
+  hj->d.nfew        = d.nfew;
+  hj->d.sought      = d.sought;
 }
 
 PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
@@ -131,16 +146,21 @@ PetscErrorCode HJMatGetDevice(Mat A)
   HJMatFollow(hj);
   if (hj->valid == PETSC_OFFLOAD_CPU) {
     PetscCall(HJArraysTransfer(hj->device, hj->device, &hj->c, &hj->d));
-    hj->valid    = PETSC_OFFLOAD_BOTH;
-    hj->d.layers = 0;
+    PetscCall(HJArraysForgetFew(hj->device, &hj->d));
+    hj->valid          = PETSC_OFFLOAD_BOTH;
+    hj->d.frame.layers = 0;
   }
   if ((hj->d.storage == HJ_COEFFICIENTS_DICTIONARY || (hj->d.storage == HJ_COEFFICIENTS_ROW && hj->d.entry)) && !hj->d.device_rows) {
     PetscCall(hj->device->alloc(bytes, &hj->d.device_rows));
     PetscCall(hj->device->copy(hj->d.device_rows, hj->c.rows, bytes));
-    hj->d.layers = 0;
+    hj->d.frame.layers = 0;
   }
-  if (hj->d.storage != HJ_COEFFICIENTS_DICTIONARY || hj->d.entry) hj->d.layers = 0;
-  else if (!hj->d.layers) PetscCall(hj->device->layers(&hj->d, hj->grid.owned.hi, &hj->d.layers, &hj->d.inner_row));
+  if (hj->d.storage != HJ_COEFFICIENTS_DICTIONARY || hj->d.entry) hj->d.frame.layers = 0;
+  else if (!hj->d.frame.layers) PetscCall(hj->device->frame(&hj->d, &hj->grid, &hj->d.frame));
+  if (hj->d.entry && hj->d.storage == HJ_COEFFICIENTS_ARRAYS && !hj->d.sought) {
+    PetscCall(hj->device->few(&hj->d, &hj->grid, &hj->d.which, &hj->d.nfew, &hj->d.few));
+    hj->d.sought = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,8 +172,10 @@ PetscErrorCode HJMatTouched(Mat A, const HJArrayOps *ops)
   PetscFunctionBegin;
   hj->valid     = hj->c.storage == HJ_COEFFICIENTS_ROW ? PETSC_OFFLOAD_BOTH : host ? PETSC_OFFLOAD_CPU : PETSC_OFFLOAD_GPU;
   hj->symmetric = PETSC_BOOL3_UNKNOWN;
-  if (!host) PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
-  else if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
+  if (!host) {
+    PetscCall(HJArraysForgetFew(ops, &hj->d));
+    PetscCall(HJArraysRelease(&HJArraysHost, &hj->c));
+  } else if (hj->device) PetscCall(HJArraysRelease(hj->device, &hj->d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,7 +297,8 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
 
 static size_t HJArraysBytes(const HJCoefficients *c)
 {
-  return (c->index ? (size_t)c->npoints : 0) + (c->value ? (size_t)HJCoefficientsSize(c) * sizeof(PetscScalar) : 0);
+  return (c->index || c->which ? (size_t)c->npoints : 0) + (size_t)c->nfew * c->nslots * sizeof(PetscScalar) +
+         (c->value ? (size_t)HJCoefficientsSize(c) * sizeof(PetscScalar) : 0);
 }
 
 /* Of host and device together */

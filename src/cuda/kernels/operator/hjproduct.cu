@@ -6,8 +6,9 @@
    A warp does a tile: 32 points in x, ry in y, rz in z; a thread one column of it, whose lines it keeps in registers. Neighbours in x come
    from the L1 cache. With one row of 27 points a thread sums up instead what its column gives to those beside it, and a warp does 30 points
    in x. Tiles that touch the end of the owned box look for each line in the vector or the ghosts; the others, nearly all, read the vector
-   alone. Nothing is read across warps, so every sum has one order. Where all points have one row but for some in the outermost layers, as
-   grids with boundary rows have it, tiles that reach these layers do their points one by one, by the dictionary; the others know one row.
+   alone. Nothing is read across warps, so every sum has one order. Where all points have one row but for some in the outermost layers,
+   tiles that reach these layers do their points one by one, by the dictionary; the others know one row. Where these layers are walls, as
+   boundary rows make them, all tiles know the one row and the walls': what their points must not see they take for 0.
 */
 #include "hjproduct_cuda.h"
 #include "cuda/kernels/sweep/hjpoints.cuh"
@@ -16,13 +17,14 @@
 #define HJ_PRODUCT_THREADS (32 * HJ_PRODUCT_WARPS)
 #define HJ_PRODUCT_BOXES   6 /* of tiles, that a launch may do */
 
-/* How coefficients are read: HJCoefficientStorage, arrays of a symmetric matrix, a dictionary of one row but for the outermost layers */
-enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC, HJ_PRODUCT_FRAMED };
+/* How coefficients are read: HJCoefficientStorage, arrays of a symmetric matrix, a dictionary of one row but for the outermost layers, and
+   one where these are walls (HJFrame) */
+enum { HJ_PRODUCT_ROW, HJ_PRODUCT_DICTIONARY, HJ_PRODUCT_ARRAYS, HJ_PRODUCT_SYMMETRIC, HJ_PRODUCT_FRAMED, HJ_PRODUCT_WALLS };
 
 /* Whether points that are in no outermost layer have one row, which is a parameter of the kernel */
 __host__ __device__ constexpr bool HJProductHasRow(int read)
 {
-  return read == HJ_PRODUCT_ROW || read == HJ_PRODUCT_FRAMED;
+  return read == HJ_PRODUCT_ROW || read == HJ_PRODUCT_FRAMED || read == HJ_PRODUCT_WALLS;
 }
 
 typedef struct {
@@ -32,7 +34,11 @@ typedef struct {
   const PetscScalar   *value, *rows;
   const unsigned char *index;
   long long            npoints;
-  int                  width[3], layers; /* outermost ones whose points may have other rows, of HJ_PRODUCT_FRAMED */
+  int                  width[3], layers; /* outermost ones whose points may have other rows, of HJ_PRODUCT_FRAMED and HJ_PRODUCT_WALLS */
+  int                  lo[3], hi[3];     /* points before and from there on are in walls, */
+  int                  from[3], to[3];   /* and before and from there on hidden from others */
+  int                  first, end;       /* points in x that tiles do: walls there are done by the points beside them */
+  PetscScalar          wall;             /* the diagonal of walls */
   long long            at[3][2], size;   /* the shell's */
   const PetscScalar   *upper;            /* of a symmetric box: see HJSlotUpper() */
   long long            step;
@@ -42,7 +48,8 @@ typedef struct {
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
 typedef struct {
   int       n, tiles[3]; /* of the owned box, in each direction */
-  int       inner[3][2]; /* the first one, and one more than the last, that reach neither an end nor a layer of other rows */
+  int       inner[3][2]; /* the first one, and one more than the last, that do not reach an end */
+  int       apart[3][2]; /* the same, that reach neither an end nor a layer of other rows */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
   long long first[HJ_PRODUCT_BOXES + 1];
   bool      exchanged; /* what touches no end need not wait for the kernel before, */
@@ -74,8 +81,28 @@ __device__ __forceinline__ HJProductLine HJProductGetLine(const HJProductArgs &p
   return l;
 }
 
-/* Which ends of the owned box a tile touches: none; those in x alone; others, perhaps those in x too */
-enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END };
+/* Whether a line lies in a wall, */
+__device__ __forceinline__ bool HJProductInWall(const HJProductArgs &p, int j, int k)
+{
+  return j < p.lo[1] || j >= p.hi[1] || k < p.lo[2] || k >= p.hi[2];
+}
+
+/* and whether a point at an offset is hidden from others */
+__device__ __forceinline__ bool HJProductHides(const HJProductArgs &p, int i, int j, int k, int dx, int dy, int dz)
+{
+  return (dx && (i + dx < p.from[0] || i + dx >= p.to[0])) || (dy && (j + dy < p.from[1] || j + dy >= p.to[1])) ||
+         (dz && (k + dz < p.from[2] || k + dz >= p.to[2]));
+}
+
+/* A point in a wall; sum: what its row gives */
+__device__ __forceinline__ void HJProductWall(const HJProductArgs &p, long long at, PetscScalar x)
+{
+  p.y[at] = p.b ? fma(p.alpha, p.wall * x, p.b[at]) : p.alpha * (p.wall * x);
+}
+
+/* Which ends of the owned box a tile touches: none; those in x alone; others, perhaps those in x too; and none of these, but layers beside
+   walls in y or z */
+enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END, HJ_PRODUCT_BESIDE };
 
 /* A tile and its ring in registers: lines that the stencil needs, and of each the points at i - 1, i, i + 1 */
 template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
@@ -133,13 +160,27 @@ template <int READ> __device__ __forceinline__ bool HJProductLeaves(const HJProd
   return READ == HJ_PRODUCT_FRAMED && (i < p.layers || i >= p.width[0] - p.layers);
 }
 
+/* The same in a tile that reaches walls: points there have their diagonal alone, and no other sees what is hidden */
+template <int DIM, bool BOX, int END>
+__device__ __forceinline__ PetscScalar HJProductBesideWalls(const HJProductArgs &p, int slot, int i, int j, int k)
+{
+  constexpr bool lines = END != HJ_PRODUCT_END_X; /* may lie in walls, or see them */
+  const bool     in    = lines && HJProductInWall(p, j, k);
+
+  if (!slot) return in ? p.wall : p.row[0];
+  return in || HJProductHides(p, i, j, k, HJDSlotOffset(DIM, BOX, slot, 0), lines ? HJDSlotOffset(DIM, BOX, slot, 1) : 0,
+                              lines ? HJDSlotOffset(DIM, BOX, slot, 2) : 0)
+           ? HJ_ZERO
+           : p.row[slot];
+}
+
 /* Points of a thread, at i in the lines from j0 and k0 on. Lanes beyond the end of a line do its last point and do not write it */
 template <int DIM, bool BOX, int READ, int RY, int RZ, int END>
 __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane_i, int j0, int k0)
 {
   constexpr int                     HY = DIM > 1, HZ = DIM > 2;
-  constexpr bool                    inner = END == HJ_PRODUCT_INSIDE;
-  const int                         nx = p.width[0], ny = p.width[1], i = inner ? lane_i : min(lane_i, nx - 1);
+  constexpr bool                    inner = END == HJ_PRODUCT_INSIDE, walls = READ == HJ_PRODUCT_WALLS && !inner;
+  const int                         nx = p.width[0], ny = p.width[1], end = walls ? p.end : nx, i = inner ? lane_i : min(lane_i, end - 1);
   const long long                   at0 = ((long long)k0 * ny + j0) * nx + i;
   HJProductWindow<DIM, BOX, RY, RZ> x;
   PetscScalar                       b[RZ][RY];
@@ -159,14 +200,21 @@ __device__ __forceinline__ void HJProductPoints(const HJProductArgs &p, int lane
       PetscScalar        sum;
 
       if (READ == HJ_PRODUCT_DICTIONARY) row = p.rows + (int)__ldg(p.index + at) * (1 + HJDNeighbors(DIM, BOX));
-      sum = HJProductCoefficient<DIM, BOX, READ>(p, 0, at, row, inner) * x.v[r + HZ][q + HY][1];
+      const auto coefficient = [&](int slot) {
+        return walls ? HJProductBesideWalls<DIM, BOX, END>(p, slot, i, j0 + q, k0 + r)
+                     : HJProductCoefficient<DIM, BOX, READ>(p, slot, at, row, inner);
+      };
+
+      sum = coefficient(0) * x.v[r + HZ][q + HY][1];
 #pragma unroll
       for (int s = 1; s <= HJDNeighbors(DIM, BOX); s++) {
         const int dx = HJDSlotOffset(DIM, BOX, s, 0), dy = HJDSlotOffset(DIM, BOX, s, 1), dz = HJDSlotOffset(DIM, BOX, s, 2);
 
-        sum = fma(HJProductCoefficient<DIM, BOX, READ>(p, s, at, row, inner), x.v[r + HZ + dz][q + HY + dy][1 + dx], sum);
+        sum = fma(coefficient(s), x.v[r + HZ + dz][q + HY + dy][1 + dx], sum);
       }
-      if (inner || (lane_i < nx && !HJProductLeaves<READ>(p, i))) p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
+      if (inner || (lane_i < end && !HJProductLeaves<READ>(p, i))) p.y[at] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
+      if (walls && lane_i == p.first && i > 0) HJProductWall(p, at - 1, x.v[r + HZ][q + HY][0]);
+      if (walls && lane_i == end - 1 && end < nx) HJProductWall(p, at + 1, x.v[r + HZ][q + HY][2]);
     }
   }
 }
@@ -178,7 +226,8 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
 {
   constexpr int   HY = DIM > 1, HZ = DIM > 2;
   const int       nx = p.width[0], ny = p.width[1], lane = threadIdx.x % 32, i = END == HJ_PRODUCT_INSIDE ? lane_i : min(lane_i, nx);
-  const bool      mine  = lane > 0 && lane < 31 && i < nx && (END == HJ_PRODUCT_INSIDE || !HJProductLeaves<READ>(p, i));
+  constexpr bool  walls = READ == HJ_PRODUCT_WALLS && END != HJ_PRODUCT_INSIDE;
+  const bool      mine  = lane > 0 && lane < 31 && i < (walls ? p.end : nx) && (END == HJ_PRODUCT_INSIDE || !HJProductLeaves<READ>(p, i));
   const long long line0 = (long long)k0 * ny + j0;
   PetscScalar     v[RZ + 2 * HZ][RY + 2 * HY], b[RZ][RY];
 
@@ -191,6 +240,7 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
 
       if (END == HJ_PRODUCT_END) l = HJProductGetLine(p, j0 + c - HY, k0 + d - HZ);
       v[d][c] = __ldg(END != HJ_PRODUCT_INSIDE && i < 0 ? l.before : END != HJ_PRODUCT_INSIDE && i >= nx ? l.after : l.mid + i);
+      if (walls && (i < p.from[0] || i >= p.to[0] || HJProductHides(p, 0, j0, k0, 0, c - HY, d - HZ))) v[d][c] = 0.0;
     }
   }
 #pragma unroll
@@ -211,6 +261,10 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
         to[1 - dx] = fma(p.row[s], v[r + HZ + dz][q + HY + dy], to[1 - dx]);
       }
       sum = __shfl_up_sync(0xffffffffu, to[2], 1) + to[1] + __shfl_down_sync(0xffffffffu, to[0], 1);
+      if (walls && (i == p.first - 1 || i == p.end || (mine && HJProductInWall(p, j0 + q, k0 + r)))) {
+        HJProductWall(p, (line0 + (long long)r * ny + q) * nx + i, __ldg(p.x + (line0 + (long long)r * ny + q) * nx + i));
+        continue;
+      }
       if (mine) p.y[(line0 + (long long)r * ny + q) * nx + i] = p.b ? fma(p.alpha, sum, b[r][q]) : p.alpha * sum;
     }
   }
@@ -238,6 +292,12 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
 #pragma unroll 1
     for (int j = j0; j < min(j0 + ry, p.width[1]); j++) HJProductTile<DIM, BOX, READ, 1, 1, HJ_PRODUCT_END>(p, i, j, k);
   }
+}
+
+/* A tile beside walls in y or z: there are few. It is called for the same reason as HJProductFrame() */
+template <int DIM, bool BOX, int RY, int RZ> __device__ __noinline__ void HJProductBeside(const HJProductArgs &p, int i, int j0, int k0)
+{
+  HJProductTile<DIM, BOX, HJ_PRODUCT_WALLS, RY, RZ, HJ_PRODUCT_BESIDE>(p, i, j0, k0);
 }
 
 /* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other. It is
@@ -268,7 +328,7 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned moved = blockIdx.x + tiles.shift, number = moved < gridDim.x ? moved : moved - gridDim.x;
   int            box = 0, t[3];
-  bool           end = false;
+  bool           end = false, beside = false; /* whether the tile touches an end in y or z; a layer beside walls */
 
   while (box < tiles.n - 1 && (long long)number >= tiles.first[box + 1]) box++;
   const int blocks_x = (tiles.width[box][0] + WX - 1) / WX, blocks_y = (tiles.width[box][1] + WY - 1) / WY;
@@ -281,16 +341,21 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
     t[d] += tiles.lo[box][d];
-    end = end || ((d || many) && (t[d] < tiles.inner[d][0] || t[d] >= tiles.inner[d][1]));
-  }
-  const bool end_x = t[0] < tiles.inner[0][0] || t[0] >= tiles.inner[0][1];
-  const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane, j = t[1] * RY, k = t[2] * RZ;
+    const auto outside = [&](const int in[3][2]) { return t[d] < in[d][0] || t[d] >= in[d][1]; };
 
-  if (tiles.exchanged && (end || end_x)) HJDAwaitInput();
+    end    = end || ((d || many) && outside(READ == HJ_PRODUCT_FRAMED ? tiles.apart : tiles.inner));
+    beside = beside || (READ == HJ_PRODUCT_WALLS && d && outside(tiles.apart));
+  }
+  const bool end_x = t[0] < tiles.apart[0][0] || t[0] >= tiles.apart[0][1];
+  const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane + (READ == HJ_PRODUCT_WALLS ? p.first : 0), j = t[1] * RY,
+            k = t[2] * RZ;
+
+  if (tiles.exchanged && (end || end_x || beside)) HJDAwaitInput();
   if (READ == HJ_PRODUCT_FRAMED && (end || end_x)) {
     if (!end) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
     HJProductFrame<DIM, BOX>(p, end, i - lane, j, k, HJProductHands<DIM, BOX, READ>::width, RY, RZ);
   } else if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
+  else if (READ == HJ_PRODUCT_WALLS && beside) HJProductBeside<DIM, BOX, RY, RZ>(p, i, j, k);
   else if (!many && end_x) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
@@ -313,7 +378,8 @@ static long long HJProductSetTiles(HJProductRegion region, int dim, const int wi
 
   memset(t, 0, sizeof(*t));
   HJProductSetInner(width, size, 1, in);
-  HJProductSetInner(width, size, PetscMax(layers, 1), t->inner);
+  memcpy(t->inner, in, sizeof(in));
+  HJProductSetInner(width, size, PetscMax(layers, 1), t->apart);
   for (int d = 0; d < 3; d++) t->tiles[d] = n[d] = (width[d] + size[d] - 1) / size[d];
   const auto add = [&]() {
     long long blocks = 1;
@@ -374,13 +440,17 @@ template <int DIM, bool BOX, int READ> struct HJProductShape {
 template <int DIM, bool BOX> struct HJProductShape<DIM, BOX, HJ_PRODUCT_FRAMED> : HJProductShape<DIM, BOX, HJ_PRODUCT_ROW> {
 };
 
+template <int DIM, bool BOX> struct HJProductShape<DIM, BOX, HJ_PRODUCT_WALLS> : HJProductShape<DIM, BOX, HJ_PRODUCT_ROW> {
+};
+
 template <int DIM, bool BOX, int READ>
 static PetscErrorCode HJProductLaunch(HJProductArgs p, HJProductRegion region, bool exchanged, cudaStream_t stream)
 {
   typedef HJProductShape<DIM, BOX, READ> S;
   const int                              size[] = {HJProductHands<DIM, BOX, READ>::width, S::RY, S::RZ}, warps[] = {S::WX, S::WY, S::WZ};
+  const int                              width[] = {READ == HJ_PRODUCT_WALLS ? p.end - p.first : p.width[0], p.width[1], p.width[2]};
   HJProductTiles                         tiles;
-  const long long                        blocks = HJProductSetTiles(region, DIM, p.width, size, warps, p.layers, &tiles);
+  const long long                        blocks = HJProductSetTiles(region, DIM, width, size, warps, p.layers, &tiles);
   HJLaunch                               how    = {};
   void                                  *args[] = {&p, &tiles};
 
@@ -403,8 +473,8 @@ static bool HJProductIsFramed(const HJCoefficients *a, const int width[3])
 {
   long long inside = 1;
 
-  if (a->storage != HJ_COEFFICIENTS_DICTIONARY || !a->layers) return false;
-  for (int d = 0; d < a->dim; d++) inside *= PetscMax(width[d] - 2 * (int)PetscMin(a->layers, width[d]), 0);
+  if (a->storage != HJ_COEFFICIENTS_DICTIONARY || !a->frame.layers) return false;
+  for (int d = 0; d < a->dim; d++) inside *= PetscMax(width[d] - 2 * (int)PetscMin(a->frame.layers, width[d]), 0);
   return inside >= HJ_PRODUCT_FRAMED_SHARE * (a->npoints / 100);
 }
 
@@ -515,9 +585,21 @@ static PetscErrorCode HJProductGetArgs(const HJProduct *p, HJProductArgs *args)
     args->width[d] = (int)p->shell->width[d];
     for (int side = 0; side < 2; side++) args->at[d][side] = p->shell->at[d][side];
   }
-  if (HJProductIsFramed(a, args->width)) args->layers = (int)a->layers;
+  if (HJProductIsFramed(a, args->width)) args->layers = (int)a->frame.layers;
   for (int s = 0; s < a->nslots && (a->storage == HJ_COEFFICIENTS_ROW || args->layers); s++)
-    args->row[s] = a->rows[(args->layers ? a->inner_row * a->nslots : 0) + s];
+    args->row[s] = a->rows[(args->layers ? a->frame.row * a->nslots : 0) + s];
+  args->end = args->width[0];
+  if (args->layers && a->frame.wall >= 0) {
+    args->wall  = a->rows[a->frame.wall * a->nslots];
+    args->first = a->frame.at[0][0] ? 1 : 0;
+    args->end -= a->frame.at[0][1] ? 1 : 0;
+  }
+  for (int d = 0; d < 3; d++) {
+    args->lo[d]   = a->frame.at[d][0] ? 1 : INT_MIN;
+    args->hi[d]   = a->frame.at[d][1] ? args->width[d] - 1 : INT_MAX;
+    args->from[d] = a->frame.dropped ? args->lo[d] : INT_MIN;
+    args->to[d]   = a->frame.dropped ? args->hi[d] : INT_MAX;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -533,6 +615,7 @@ static PetscErrorCode HJProductMultiply(const HJDevice *, cudaStream_t stream, c
 #define HJProductLaunchOne(dim, box)                                                                                                       \
   do {                                                                                                                                     \
     if (a->storage == HJ_COEFFICIENTS_ROW) HJProductLaunchRead(dim, box, HJ_PRODUCT_ROW);                                                  \
+    else if (args.layers && a->frame.wall >= 0) HJProductLaunchRead(dim, box, HJ_PRODUCT_WALLS);                                           \
     else if (args.layers) HJProductLaunchRead(dim, box, HJ_PRODUCT_FRAMED);                                                                \
     else if (a->storage == HJ_COEFFICIENTS_DICTIONARY) HJProductLaunchRead(dim, box, HJ_PRODUCT_DICTIONARY);                               \
     else if (symmetric) HJProductLaunchRead(dim, box, HJ_PRODUCT_SYMMETRIC);                                                               \

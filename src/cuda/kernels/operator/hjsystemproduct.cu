@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
    y = b + alpha A x for points with several unknowns, one row for all points or an array for each entry that is there; and the same with
-   A^T. Arrays bind the product: each is read once, the values of x mostly come from the cache. Which vectors and ghosts they are is the
-   operator's to say.
+   A^T. Arrays bind the product: each is read once, the values of x mostly come from the cache. Where the arrays have few rows, these are
+   read in their place. Which vectors and ghosts they are is the operator's to say.
 
    A row of threads has 32 points in x. Points whose neighbours are all owned read the vector alone, others look for each in the vector or
-   the ghosts.
+   the ghosts. On small grids a team of lanes does a point.
 */
 #include "hjproduct_cuda.h"
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
 
 typedef struct {
-  const PetscScalar *x, *b; /* b NULL: without it */
-  PetscScalar       *ghost, *y, alpha;
-  const PetscScalar *value; /* entry e of point p is value[e * apart + p * step]; of one row step is 0 */
-  long long          apart, step;
-  HJShell            shell;
-  int                dim;
+  const PetscScalar   *x, *b; /* b NULL: without it */
+  PetscScalar         *ghost, *y, alpha;
+  const PetscScalar   *value; /* entry e of point p is value[e * apart + p * step]; of one row step is 0 */
+  long long            apart, step;
+  const unsigned char *which; /* few rows: that of a point, whose entries follow one another; else NULL */
+  int                  nentries;
+  HJShell              shell;
+  int                  dim;
 } HJSystemProductArgs;
+
+/* The entries of a point */
+static __device__ __forceinline__ HJSystemValues HJSystemProductValues(const HJSystemProductArgs &p, long long at)
+{
+  return {p.value + (p.which ? (long long)__ldg(p.which + at) * p.nentries : at * p.step), p.apart};
+}
 
 /* Whether all neighbours of a point are owned */
 static __device__ __forceinline__ bool HJSystemProductInside(const HJSystemProductArgs &p, int i, int j, int k)
@@ -39,28 +47,29 @@ static __device__ __forceinline__ const PetscScalar *HJSystemProductAt(const HJS
   return p.ghost + dof * HJShellIndex(&s, i, j, k);
 }
 
-template <int DOF, typename BLOCKS>
+/* ONCE: entries are read by one thread */
+template <int DOF, bool ONCE, typename BLOCKS>
 static __device__ __forceinline__ void HJSystemProductPoint(const HJSystemProductArgs &p, const BLOCKS &blocks, int i, int j, int k)
 {
   const long long      line = p.shell.width[0], plane = line * p.shell.width[1], at = k * plane + j * line + i;
   const PetscScalar   *here   = p.x + DOF * at;
-  const HJSystemValues values = {p.value + at * p.step, p.apart};
+  const HJSystemValues values = HJSystemProductValues(p, at);
   HJSystemPoint<DOF>   y;
   PetscScalar          sum[DOF] = {};
 
   if (p.b) y = HJSystemRead<DOF>(p.b + DOF * at);
   if (HJSystemProductInside(p, i, j, k))
-    HJSystemSum<DOF, true, HJSystemAhead<DOF>::value>(
+    HJSystemSum<DOF, ONCE, HJSystemAhead<DOF>::value>(
       blocks, 0, values, [=](const signed char *off) { return here + DOF * (off[0] + off[1] * line + off[2] * plane); }, sum);
   else
-    HJSystemSum<DOF, true, 1>(
+    HJSystemSum<DOF, ONCE, 1>(
       blocks, 0, values, [&](const signed char *off) { return HJSystemProductAt(p, DOF, i + off[0], j + off[1], k + off[2]); }, sum);
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = p.b ? fma(p.alpha, sum[c], y.v[c]) : p.alpha * sum[c];
   *(HJSystemPoint<DOF> *)(p.y + DOF * at) = y;
 }
 
-template <int DOF, typename BLOCKS>
+template <int DOF, bool ONCE, typename BLOCKS>
 __global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   HJSystemProduct_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ BLOCKS blocks)
 {
@@ -69,8 +78,31 @@ __global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   if (i >= p.shell.width[0]) return;
   for (int k = blockIdx.z * blockDim.z + threadIdx.z; k < p.shell.width[2]; k += gridDim.z * blockDim.z) {
     for (int j = blockIdx.y * blockDim.y + threadIdx.y; j < p.shell.width[1]; j += gridDim.y * blockDim.y)
-      HJSystemProductPoint<DOF>(p, blocks, i, j, k);
+      HJSystemProductPoint<DOF, ONCE>(p, blocks, i, j, k);
   }
+}
+
+/* A team does a point; those beyond the last one do that and do not write it */
+template <int DOF, bool ONCE>
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
+  HJSystemProductTeam_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ HJSystemBlocks<DOF> blocks)
+{
+  __shared__ HJSystemBlocks<DOF> s_blocks;
+  const int                      nx = p.shell.width[0], ny = p.shell.width[1], last = nx * ny * p.shell.width[2] - 1;
+  const int                      team     = blockIdx.x * (HJ_SYSTEM_THREADS / HJ_SYSTEM_TEAM) + threadIdx.x / HJ_SYSTEM_TEAM;
+  const int                      at       = min(team, last);
+  const HJSystemValues           values   = HJSystemProductValues(p, at);
+  HJSystemPoint<DOF>             y        = HJSystemRead<DOF>(p.b ? p.b + DOF * at : NULL);
+  PetscScalar                    sum[DOF] = {};
+
+  HJSystemShare<DOF>(blocks, &s_blocks);
+  HJSystemTeamSum<DOF, ONCE>(
+    s_blocks, 0, values,
+    [&](const signed char *off) { return HJSystemProductAt(p, DOF, at % nx + off[0], at / nx % ny + off[1], at / nx / ny + off[2]); }, sum);
+  HJSystemTeamAll<DOF>(sum);
+#pragma unroll
+  for (int c = 0; c < DOF; c++) y.v[c] = fma(p.alpha, sum[c], y.v[c]);
+  if (team == at && threadIdx.x % HJ_SYSTEM_TEAM == 0) *(HJSystemPoint<DOF> *)(p.y + DOF * at) = y;
 }
 
 /* Any dof: threadIdx.y is the component */
@@ -82,7 +114,7 @@ static __global__ void HJSystemProductRows_Kernel(const __grid_constant__ HJSyst
   for (int k = blockIdx.z; k < p.shell.width[2]; k += gridDim.z) {
     for (int j = blockIdx.y; j < p.shell.width[1]; j += gridDim.y) {
       const long long      at     = ((long long)k * p.shell.width[1] + j) * p.shell.width[0] + i;
-      const HJSystemValues values = {p.value + at * p.step, p.apart};
+      const HJSystemValues values = HJSystemProductValues(p, at);
       const PetscScalar    sum    = HJSystemRowSum(e, c, 0, values, p.step != 0, [&](const signed char *off) {
         return HJSystemProductAt(p, e.dof, i + off[0], j + off[1], k + off[2]);
       });
@@ -104,8 +136,8 @@ static PetscErrorCode HJSystemProductGetArgs(const HJProduct *p, HJSystemProduct
     PetscCheck(p->shell->width[d] <= INT_MAX / 2, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "%" PetscInt_FMT " points in one direction of a rank, a GPU takes at most %d: use more ranks", p->shell->width[d],
                INT_MAX / 2);
-  *args = {p->x,        p->b,      p->ghost,   p->y, p->alpha, row ? a->device_rows : a->value, row ? 1 : (long long)a->npoints,
-           row ? 0 : 1, *p->shell, (int)a->dim};
+  *args = {p->x,        p->b, p->ghost,       p->y,      p->alpha,   row ? a->device_rows : a->value, row ? 1 : (long long)a->npoints,
+           row ? 0 : 1, NULL, (int)a->nslots, *p->shell, (int)a->dim};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,10 +155,20 @@ static void HJSystemProductLaunch(const HJProduct *p, const HJSystemProductArgs 
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p->a->dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemProductGrid(p->shell, block.y, z);
 
-  if (p->a->storage == HJ_COEFFICIENTS_ROW)
-    HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
-  else if (HJSystemIsFull<DOF>(e)) HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemFullOf<DOF>(e));
-  else HJSystemProduct_Kernel<DOF><<<grid, block, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
+  const long long points = p->a->npoints;
+  const bool      once   = args.step != 0;
+
+  if (points <= HJ_SYSTEM_TEAM_POINTS && once)
+    HJSystemProductTeam_Kernel<DOF, true><<<HJSystemTeamBlocks(points), HJ_SYSTEM_THREADS, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
+  else if (points <= HJ_SYSTEM_TEAM_POINTS)
+    HJSystemProductTeam_Kernel<DOF, false><<<HJSystemTeamBlocks(points), HJ_SYSTEM_THREADS, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
+  else if (p->a->storage == HJ_COEFFICIENTS_ROW)
+    HJSystemProduct_Kernel<DOF, false><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
+  else if (args.which && HJSystemIsFull<DOF>(e))
+    HJSystemProduct_Kernel<DOF, false><<<grid, block, 0, stream>>>(args, HJSystemFullOf<DOF>(e));
+  else if (args.which) HJSystemProduct_Kernel<DOF, false><<<grid, block, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
+  else if (HJSystemIsFull<DOF>(e)) HJSystemProduct_Kernel<DOF, true><<<grid, block, 0, stream>>>(args, HJSystemFullOf<DOF>(e));
+  else HJSystemProduct_Kernel<DOF, true><<<grid, block, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
 }
 
 template <int DOF> static bool HJSystemProductIsAligned(const HJProduct *p)
@@ -144,6 +186,12 @@ static PetscErrorCode HJSystemProductMultiply(const HJDevice *, cudaStream_t str
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJSystemProductGetArgs(p, &args));
+  if (a->which) {
+    args.value = a->few;
+    args.which = a->which;
+    args.apart = 1;
+    args.step  = 0;
+  }
   HJSystemEntriesSet(a->dim, a->shape, a->dof, a->nslots, a->entry, &e);
   if (a->dof == 2 && HJSystemProductIsAligned<2>(p)) HJSystemProductLaunch<2>(p, args, e, stream);
   else if (a->dof == 3) HJSystemProductLaunch<3>(p, args, e, stream);

@@ -316,6 +316,31 @@ PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *rows, const HJGrid *grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *c, const HJGrid *grid, unsigned char **which, PetscInt *n, PetscScalar **rows)
+{
+  HJSystemRows  found = {};
+  unsigned char map[HJ_MAX_ROWS];
+
+  PetscFunctionBegin;
+  *which = NULL;
+  *rows  = NULL;
+  *n     = 0;
+  if (!c->npoints) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < HJ_MAX_ROWS; i++) map[i] = (unsigned char)i;
+  PetscCall(HJSystemScan_CUDA(c, grid, HJ_MAX_ROWS, &found));
+  if (found.n > 0 && found.n <= c->npoints / HJ_SYSTEM_FEW) {
+    const size_t bytes = (size_t)found.n * c->nslots * sizeof(**rows);
+
+    *n = found.n;
+    PetscCall(HJAlloc((size_t)c->npoints, (void **)which));
+    PetscCall(HJAlloc(bytes, (void **)rows));
+    PetscCallCUDA(cudaMemcpy(*rows, found.rows, bytes, cudaMemcpyHostToDevice));
+    PetscCall(HJSystemNumber_CUDA(&found, grid, &grid->owned, map, *which));
+  }
+  PetscCall(HJSystemFree_CUDA(&found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   unsigned long long gershgorin; /* bits of a double that is not negative */
   unsigned int       singular;   /* point */

@@ -8,5 +8,8 @@ PETSC_INTERN PetscErrorCode HJSystemScan_CUDA(const HJCoefficients *, const HJGr
 PETSC_INTERN PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *, const HJGrid *, const HJBox *, const unsigned char map[],
                                                 unsigned char *index);
 PETSC_INTERN PetscErrorCode HJSystemFree_CUDA(HJSystemRows *);
+/* HJArrayOps' few() */
+PETSC_INTERN PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *, const HJGrid *, unsigned char **which, PetscInt *n,
+                                             PetscScalar **rows);
 PETSC_INTERN PetscErrorCode HJSystemFill_CUDA(const HJCoefficients *, const HJGrid *, const HJStencil *, PetscCount *singular,
                                               PetscReal *gershgorin);

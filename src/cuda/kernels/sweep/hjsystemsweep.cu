@@ -4,7 +4,8 @@
    each entry is read once. Points whose neighbours all lie in x itself read them there, others look for each.
 
    Of a dictionary most points have one row, all but some layers at the ends of the grid. These are a launch of their own, where the row's
-   entries are operands; the others are a second one, point by point, so that no warp does both.
+   entries are operands; the others are a second one, so that no warp does both. There, and on small grids, a team of lanes does a point: a
+   thread alone would wait for one neighbour after another, and there are too few of them to hide it.
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
@@ -49,6 +50,16 @@ static __device__ __forceinline__ const PetscScalar *HJSystemSweepAt(const HJSys
   return HJDHome(s, s.x, s.xghost, HJSystemPlane(p.dim, i + off[0], j + off[1], k + off[2])) + dof * at;
 }
 
+template <int DOF>
+static __device__ __forceinline__ void HJSystemWrite(const HJDSweep &s, int plane, int i, int j, int k, const HJSystemPoint<DOF> &y)
+{
+  const long long to = DOF * HJDIndex(s.ybox, i, j, k);
+
+  *(HJSystemPoint<DOF> *)(s.y + to) = y;
+  if (plane < s.copy_lo) *(HJSystemPoint<DOF> *)(s.copy[0] + to) = y;
+  if (plane >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
+}
+
 /* SCALED: the entries of neighbours are those of D^-1 A */
 template <int DOF, bool SCALED, typename BLOCKS>
 static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArgs &p, const BLOCKS &blocks, int i, int j, int k)
@@ -77,11 +88,7 @@ static __device__ __forceinline__ void HJSystemSweepPoint(const HJSystemSweepArg
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = s.x ? x.v[c] + p.w * ((SCALED ? z[c] - sum[c] : z[c]) - x.v[c]) : p.w * z[c];
 
-  const long long to = DOF * HJDIndex(s.ybox, i, j, k);
-
-  *(HJSystemPoint<DOF> *)(s.y + to) = y;
-  if (r < s.copy_lo) *(HJSystemPoint<DOF> *)(s.copy[0] + to) = y;
-  if (r >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
+  HJSystemWrite<DOF>(s, r, i, j, k, y);
 }
 
 template <int DOF, bool SCALED, typename BLOCKS>
@@ -195,11 +202,7 @@ static __device__ __forceinline__ void HJSystemInnerPoint(const HJSystemSweepArg
 #pragma unroll
   for (int c = 0; c < DOF; c++) y.v[c] = x.v[c] + p.w * ((z[c] - sum[c]) - x.v[c]);
 
-  const long long to = DOF * HJDIndex(s.ybox, i, j, k);
-
-  *(HJSystemPoint<DOF> *)(s.y + to) = y;
-  if (r < s.copy_lo) *(HJSystemPoint<DOF> *)(s.copy[0] + to) = y;
-  if (r >= s.copy_hi) *(HJSystemPoint<DOF> *)(s.copy[1] + to) = y;
+  HJSystemWrite<DOF>(s, r, i, j, k, y);
 }
 
 template <int DIM, bool BOX, int DOF>
@@ -245,20 +248,48 @@ static HJSystemShell HJSystemShellOf(HJDBox box, const HJDBox &inside)
   return shell;
 }
 
-template <int DOF>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
-  HJSystemShellSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ HJSystemShell shell,
-                            const __grid_constant__ HJSystemBlocks<DOF> blocks)
+/* From a guess. SCALED as in HJSystemSweepPoint(). A team does a point; those beyond the last one do that and do not write it */
+template <int DOF, bool SCALED>
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
+  HJSystemTeamSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ HJSystemShell shell,
+                           const __grid_constant__ HJSystemBlocks<DOF> blocks)
 {
-  const int t = blockIdx.x * HJ_SYSTEM_THREADS + threadIdx.x;
-  int       m = 0;
+  __shared__ HJSystemBlocks<DOF> s_blocks;
+  const HJDSweep                &s    = p.s;
+  const int                      team = blockIdx.x * (HJ_SYSTEM_THREADS / HJ_SYSTEM_TEAM) + threadIdx.x / HJ_SYSTEM_TEAM;
+  const int                      t    = min(team, shell.begin[shell.n] - 1);
+  int                            m    = 0;
 
-  if (t >= shell.begin[shell.n]) return;
+  HJSystemShare<DOF>(blocks, &s_blocks);
   while (t >= shell.begin[m + 1]) m++;
-  const HJDBox &box = shell.box[m];
-  const int     at = t - shell.begin[m], nx = HJDWidth(box, 0), ny = HJDWidth(box, 1);
+  const HJDBox   &box = shell.box[m];
+  const int       in = t - shell.begin[m], nx = HJDWidth(box, 0), ny = HJDWidth(box, 1);
+  const int       i = box.lo[0] + in % nx, j = box.lo[1] + in / nx % ny, k = box.lo[2] + in / nx / ny, r = HJSystemPlane(p.dim, i, j, k);
+  const long long at          = DOF * HJDIndex(s.box, i, j, k);
+  const HJSystemValues values = HJSystemSweepValues(p, i, j, k);
+  HJSystemPoint<DOF>   b = HJSystemRead<DOF>(HJDHome(s, s.b, s.bghost, r) + at), x = HJSystemRead<DOF>(HJDHome(s, s.x, s.xghost, r) + at);
+  PetscScalar          sum[DOF] = {}, z[DOF] = {};
 
-  HJSystemSweepPoint<DOF, true>(p, blocks, box.lo[0] + at % nx, box.lo[1] + at / nx % ny, box.lo[2] + at / nx / ny);
+  HJSystemTeamSum<DOF, !SCALED>(
+    s_blocks, 1, values, [&](const signed char *off) { return HJSystemSweepAt(p, DOF, i, j, k, off); }, sum);
+  HJSystemTeamAll<DOF>(sum);
+#pragma unroll
+  for (int c = 0; c < DOF && !SCALED; c++) b.v[c] -= sum[c];
+  HJSystemAdd<DOF, !SCALED>(s_blocks, 0, values, b, z);
+#pragma unroll
+  for (int c = 0; c < DOF; c++) x.v[c] += p.w * ((SCALED ? z[c] - sum[c] : z[c]) - x.v[c]);
+  if (team == t && threadIdx.x % HJ_SYSTEM_TEAM == 0) HJSystemWrite<DOF>(s, r, i, j, k, x);
+}
+
+template <int DOF>
+static void HJSystemTeamLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJSystemShell &shell, cudaStream_t stream)
+{
+  const unsigned            blocks  = HJSystemTeamBlocks(shell.begin[shell.n]);
+  const HJSystemBlocks<DOF> entries = HJSystemBlocksOf<DOF>(cuda->system);
+
+  if (!blocks) return;
+  if (p.index) HJSystemTeamSweep_Kernel<DOF, true><<<blocks, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, entries);
+  else HJSystemTeamSweep_Kernel<DOF, false><<<blocks, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, entries);
 }
 
 static int HJSystemSweepTakes(const HJDevice *, const HJAsk *ask)
@@ -335,12 +366,7 @@ static bool HJSystemSweepLaunchInner(const HJ_CUDA *cuda, const HJSystemSweepArg
   else if (box) HJSystemInnerLaunch<3, true, DOF>(cuda, p, w, in->row, block, stream);
   else HJSystemInnerLaunch<3, false, DOF>(cuda, p, w, in->row, block, stream);
 
-  const HJSystemShell shell = HJSystemShellOf(all, w);
-  const int           rest  = shell.begin[shell.n];
-
-  if (rest)
-    HJSystemShellSweep_Kernel<DOF>
-      <<<(rest + HJ_SYSTEM_THREADS - 1) / HJ_SYSTEM_THREADS, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, HJSystemBlocksOf<DOF>(cuda->system));
+  HJSystemTeamLaunch<DOF>(cuda, p, HJSystemShellOf(all, w), stream);
   return true;
 }
 
@@ -350,6 +376,10 @@ static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const HJSystemSweepArgs 
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p.dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemSweepGrid(p.s.write, block.y, z);
 
+  if (p.s.x && HJSystemPoints(p.s.write) <= HJ_SYSTEM_TEAM_POINTS) {
+    HJSystemTeamLaunch<DOF>(cuda, p, {1, {p.s.write}, {0, (int)HJSystemPoints(p.s.write)}}, stream);
+    return;
+  }
   if (HJSystemSweepLaunchInner<DOF>(cuda, p, in, block, stream)) return;
   if (cuda->st.storage != HJ_DICTIONARY && HJSystemIsFull<DOF>(cuda->system))
     HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemFullOf<DOF>(cuda->system));

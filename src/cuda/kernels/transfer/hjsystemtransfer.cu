@@ -63,31 +63,49 @@ static __global__ void __launch_bounds__(HJ_SYSTEM_THREADS) HJPointsInterpolate_
   }
 }
 
+/* What the fine points around one give a coarse point: w, of each direction, are 0 where there is none, and where a point is not read. INSIDE:
+   all are owned, and many are asked for at once */
+template <bool INSIDE>
+static __device__ __forceinline__ double HJPointsSum(const HJPointsArgs &g, int l, const PetscInt f[3], const double w[3][3], double sum)
+{
+  const PetscInt *n  = g.shell.width;
+  const long long at = (((long long)f[2] * n[1] + f[1]) * n[0] + f[0]) * g.dof + l;
+
+#pragma unroll(INSIDE ? 27 : 1)
+  for (int o = 0; o < 27; o++) {
+    const int       i = o % 3, j = o / 3 % 3, k = o / 9;
+    const double    c = w[0][i] * w[1][j] * w[2][k];
+    const long long p = at + (((long long)(k - 1) * n[1] + (j - 1)) * n[0] + i - 1) * g.dof;
+    double          x = 0.0, keep = 1.0;
+
+    if (c != 0.0) x = INSIDE ? g.x[p] : HJPointsRead(g, g.x, g.ghost, l, f[0] + i - 1, f[1] + j - 1, f[2] + k - 1);
+    if (c != 0.0 && g.keep) keep = INSIDE ? g.keep[p] : HJPointsRead(g, g.keep, g.keep_ghost, l, f[0] + i - 1, f[1] + j - 1, f[2] + k - 1);
+    if (keep != 0.0) sum = fma(c, x, sum);
+  }
+  return sum;
+}
+
 static __global__ void __launch_bounds__(HJ_SYSTEM_THREADS) HJPointsGather_Kernel(const __grid_constant__ HJPointsArgs g)
 {
   const long long all = (long long)g.n[0] * g.n[1] * g.n[2] * g.dof, step = (long long)gridDim.x * blockDim.x;
 
   for (long long t = blockIdx.x * (long long)blockDim.x + threadIdx.x; t < all; t += step) {
-    const HJPointsAt p   = HJPointsAtOf(g, t);
-    double           sum = g.b ? g.b[t] : 0.0;
-    PetscInt         f[3], reach[3];
+    const HJPointsAt p      = HJPointsAtOf(g, t);
+    const double     sum    = g.b ? g.b[t] : 0.0;
+    bool             inside = true;
+    PetscInt         f[3];
+    double           w[3][3];
 
+#pragma unroll
     for (int d = 0; d < 3; d++) {
-      reach[d] = g.t.factor[d] - 1;
-      f[d]     = g.t.factor[d] * p.at[d] - HJTransferShift(&g.t, d);
-    }
-    for (PetscInt k = -reach[2]; k <= reach[2]; k++) {
-      for (PetscInt j = -reach[1]; j <= reach[1]; j++) {
-        for (PetscInt i = -reach[0]; i <= reach[0]; i++) {
-          const double w = HJTransferCoefficient(&g.t, 0, f[0] + i, i) * HJTransferCoefficient(&g.t, 1, f[1] + j, j) *
-                           HJTransferCoefficient(&g.t, 2, f[2] + k, k);
-
-          if (w == 0.0 || (g.keep && HJPointsRead(g, g.keep, g.keep_ghost, p.l, f[0] + i, f[1] + j, f[2] + k) == 0.0)) continue;
-          sum = fma(w, HJPointsRead(g, g.x, g.ghost, p.l, f[0] + i, f[1] + j, f[2] + k), sum);
-        }
+      f[d] = g.t.factor[d] * p.at[d] - HJTransferShift(&g.t, d);
+#pragma unroll
+      for (int o = 0; o < 3; o++) {
+        w[d][o] = g.t.factor[d] == 1 && o != 1 ? 0.0 : HJTransferCoefficient(&g.t, d, f[d] + o - 1, o - 1);
+        inside  = inside && (w[d][o] == 0.0 || (f[d] + o - 1 >= 0 && f[d] + o - 1 < g.shell.width[d]));
       }
     }
-    g.y[t] = sum;
+    g.y[t] = inside ? HJPointsSum<true>(g, p.l, f, w, sum) : HJPointsSum<false>(g, p.l, f, w, sum);
   }
 }
 

@@ -34,27 +34,38 @@ template <int STRIP> __host__ __device__ constexpr int HJRingSize(int part)
   return part == HJ_RING_ENDS ? 2 : 2 * STRIP + 2;
 }
 
-/* Ways from one point to others in an array: to the ring in x and y, to the next plane and to the plane above the strip */
+/* Ways from one point to others in an array: to the ring in x and y, to the next plane, to the planes below and above the strip */
 typedef struct {
-  int x, y, z, top;
+  int x, y, z, bottom, top;
 } HJRingStep;
 
 /* Point u of a part, relative to the strip's first */
 template <int STRIP, int PART> __device__ __forceinline__ int HJRingAt(const HJRingStep &step, int u)
 {
-  if (u < 2) return u ? step.top : -step.z;
+  if (u < 2) return u ? step.top : step.bottom;
   u -= 2;
   return u < STRIP ? step.x + u * step.z : step.y + (u - STRIP) * step.z;
 }
 
-/* Bits of the points that lie in the box, in this order */
-template <int STRIP> __device__ __forceinline__ unsigned HJRingIn(const HJStrip &t, const HJDBox &box)
+/* Bits of the points that lie in the box, or across a period, in this order */
+template <int STRIP, bool WRAP> __device__ __forceinline__ unsigned HJRingIn(const HJStrip &t, const HJBricks &lay)
 {
-  const bool x = t.ox && t.i + t.ox >= box.lo[0] && t.i + t.ox < box.hi[0], y = t.oy && t.j + t.oy >= box.lo[1] && t.j + t.oy < box.hi[1];
-  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, below = t.len > 0 && t.k == t.lo[2] && t.k > box.lo[2],
-                 above = t.len > 0 && t.k + t.len == t.hi[2] && t.hi[2] < box.hi[2];
+  const HJDBox  &box = lay.cover;
+  const bool     px = WRAP && lay.period[0], py = WRAP && lay.period[1], pz = WRAP && lay.period[2];
+  const bool     x   = t.ox && (px || (t.i + t.ox >= box.lo[0] && t.i + t.ox < box.hi[0]));
+  const bool     y   = t.oy && (py || (t.j + t.oy >= box.lo[1] && t.j + t.oy < box.hi[1]));
+  const unsigned all = t.len > 0 ? (1u << t.len) - 1 : 0, below = t.len > 0 && t.k == t.lo[2] && (pz || t.k > box.lo[2]),
+                 above = t.len > 0 && t.k + t.len == t.hi[2] && (pz || t.hi[2] < box.hi[2]);
 
   return below | above << 1 | (x ? all : 0) << 2 | (y ? all : 0) << (2 + STRIP);
+}
+
+/* From a place to the one so many away, each step points of the array: that across the period where it lies beyond an end */
+template <bool WRAP> __device__ __forceinline__ int HJRingStepTo(const HJBricks &lay, int d, int from, int away, int step)
+{
+  if (WRAP && lay.period[d] && from + away < lay.cover.lo[d]) away += lay.period[d];
+  if (WRAP && lay.period[d] && from + away >= lay.cover.hi[d]) away -= lay.period[d];
+  return away * step;
 }
 
 __device__ __forceinline__ PetscScalar HJBrickDinv(const HJBrickArgs &p, int r)
@@ -260,7 +271,8 @@ __device__ __forceinline__ void HJBrickLoad(const HJBrickArgs &p, const HJStrip 
   }
 }
 
-template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
+template <bool BOX, int STRIP, bool WRAP>
+__global__ void __launch_bounds__(HJ_BRICK_THREADS, 1) HJBrick_Kernel(const __grid_constant__ HJBrickArgs p)
 {
   constexpr int                 SIZE = sizeof(HJSlot);
   extern __shared__ PetscScalar s_x[];
@@ -276,13 +288,15 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   const int      px = lay.px, plane = lay.plane;
   int            at = !t.len ? plane + px + 1 : (t.k - t.lo[2] + 1) * plane + (t.j - t.lo[1] + 1) * px + t.i - t.lo[0] + 1;
   const int      sx = HJDWidth(lay.cover, 0), sz = sx * HJDWidth(lay.cover, 1);
-  HJRingStep     step = {t.ox * SIZE, t.oy * sx * SIZE, sz * SIZE, t.len * sz * SIZE};
+  HJRingStep     step = {HJRingStepTo<WRAP>(lay, 0, t.i, t.ox, SIZE), HJRingStepTo<WRAP>(lay, 1, t.j, t.oy, sx * SIZE), sz * SIZE,
+                         HJRingStepTo<WRAP>(lay, 2, t.k, -1, sz * SIZE), HJRingStepTo<WRAP>(lay, 2, t.k, t.len, sz * SIZE)};
   int            to   = (int)HJDIndex(lay.cover, t.i, t.j, t.k) * SIZE;
-  const unsigned in = HJRingIn<STRIP>(t, lay.cover), send = in >> 2 ? (1u << t.len) - 1 : (in & 1) | (in >> 1 & 1) << max(t.len - 1, 0);
+  const unsigned in = HJRingIn<STRIP, WRAP>(t, lay), send = in >> 2 ? (1u << t.len) - 1 : (in & 1) | (in >> 1 & 1) << max(t.len - 1, 0);
   const bool     all = __any_sync(~0u, in >> 2), ends = __any_sync(~0u, in & 3);
   HJBrickPoint   shell[HJ_BRICK_SHELL];
 
   asm volatile("" : "+r"(at), "+r"(step.x), "+r"(step.y), "+r"(step.z), "+r"(step.top)); /* to be kept, not computed again */
+  if (WRAP) asm volatile("" : "+r"(step.bottom));
   if (BOX) {
     for (int q = threadIdx.x; q < lay.buffer; q += blockDim.x)
       ((HJScalar2 *)s_x)[q] = HJScalar2Of(0.0, 0.0); /* two buffers of 8-byte words */
@@ -351,7 +365,7 @@ template <bool BOX, int STRIP> __global__ void __launch_bounds__(HJ_BRICK_THREAD
   }
 }
 
-/* Calls CASE(box, strip) for each kernel; of those that fit the first is fastest */
+/* Calls CASE(box, strip) for each kernel, of which a star has one that wraps, too; of those that fit the first is fastest */
 #define HJBrickKernels(CASE)                                                                                                               \
   CASE(false, 1);                                                                                                                          \
   CASE(false, 2);                                                                                                                          \
@@ -443,6 +457,7 @@ void HJBrickRowsSet(const HJ_CUDA *cuda, HJBrickRows *rows)
 PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJBricks *lay, const HJBrickRows *rows,
                                int count, const PetscReal *w, HJSlot *slot, unsigned long long epoch)
 {
+  const bool  wraps = lay->period[0] || lay->period[1] || lay->period[2];
   HJBrickArgs p;
 
   PetscFunctionBegin;
@@ -455,8 +470,9 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.s          = *s;
   p.lay        = *lay;
   p.lay.frozen = false;
-  for (int d = 0; d < 3; d++) p.lay.frozen = p.lay.frozen || lay->cover.lo[d] > s->domain.lo[d] || lay->cover.hi[d] < s->domain.hi[d];
-  p.ghosts      = s->bghost[0] || s->bghost[1];
+  for (int d = 0; d < 3; d++)
+    p.lay.frozen = p.lay.frozen || (!lay->period[d] && (lay->cover.lo[d] > s->domain.lo[d] || lay->cover.hi[d] < s->domain.hi[d]));
+  p.ghosts      = !wraps && (s->bghost[0] || s->bghost[1]);
   p.index       = cuda->st.index + HJDIndex(cuda->st.box, 0, 0, 0);
   p.index_line  = HJDWidth(cuda->st.box, 0);
   p.index_plane = p.index_line * HJDWidth(cuda->st.box, 1);
@@ -470,7 +486,8 @@ PetscErrorCode HJBrickRun_CUDA(HJ_CUDA *cuda, cudaStream_t stream, const HJDSwee
   p.epoch       = epoch;
   for (int j = 0; j < count; j++) p.w[j] = w[j];
 #define HJBrickCase(box_, strip_)                                                                                                          \
-  if ((box_) == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_)) PetscCall(HJBrickLaunch(HJBrick_Kernel<box_, strip_>, p, stream))
+  if ((box_) == (cuda->st.shape == HJ_BOX) && lay->strip == (strip_))                                                                      \
+  PetscCall(HJBrickLaunch(wraps ? HJBrick_Kernel<box_, strip_, !(box_)> : HJBrick_Kernel<box_, strip_, false>, p, stream))
   HJBrickKernels(HJBrickCase);
 #undef HJBrickCase
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,6 +22,7 @@ typedef struct {
   int    n[3], threads;   /* bricks; threads of a block */
   int    px, plane;       /* doubles of a line and of a plane in shared memory */
   int    buffer;          /* and of a brick with its ring: there are two */
+  int    period[3];       /* points of directions that wrap, all of them in the cover; else 0. Of a star */
   bool   frozen;          /* some of the ring is in the domain, but in no brick */
   size_t smem_bytes;
 } HJBricks;

@@ -104,13 +104,26 @@ static bool HJOnChipHolds(const HJDevice *device, const HJGrid *grid, const HJDS
   return HJOnChipBricks(device, grid, st, &lay);
 }
 
+/* Whether bricks hold a grid all of whose neighbours are itself: across a period, too, they give each other their points */
+static bool HJOnChipBricksWrap(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
+{
+  HJBricks lay;
+
+  if (st->dim < 3 || st->storage != HJ_DICTIONARY || st->shape != HJ_STAR || !HJGridIsWrapped(grid) || !HJOnChipSmall(st, grid))
+    return false;
+  for (int d = 0; d < 3; d++)
+    if (HJGridPeriod(grid, d) == 1) return false; /* a thread has the ring on one side */
+  lay.cover = HJDBoxFrom(&grid->owned);
+  return HJOnChipBricks(device, grid, st, &lay);
+}
+
 /* Whether bricks or a block hold the whole domain: nothing then limits the subiterations but the weights that are kernel parameters */
 static bool HJOnChipHoldsDomain(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
   const HJDBox cover = HJDBoxFrom(&grid->owned);
   HJTileLayout lay;
 
-  if (HJGridHasNeighbors(grid)) return false;
+  if (HJGridHasNeighbors(grid)) return HJOnChipBricksWrap(device, grid, st);
   return HJOnChipHolds(device, grid, st, 1) || HJOnChipOneTile(device, st, &cover, 0, &lay);
 }
 
@@ -205,6 +218,19 @@ static PetscErrorCode HJOnChipLayoutDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a sweep does all points of a grid that bricks wrap, and its arrays have no ghosts in x and y */
+static bool HJOnChipSweepWraps(const HJ_CUDA *cuda, const HJDSweep *s)
+{
+  const HJDBox owned = HJDBoxFrom(&cuda->grid.owned);
+  bool         wraps = HJOnChipBricksWrap(&cuda->device, &cuda->grid, &cuda->st);
+
+  for (int d = 0; d < 3; d++) {
+    wraps = wraps && s->write.lo[d] == owned.lo[d] && s->write.hi[d] == owned.hi[d];
+    wraps = wraps && (d == 2 || s->wrap[d] == HJGridPeriod(&cuda->grid, d));
+  }
+  return wraps;
+}
+
 static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, const HJDSweep *s, const HJGeometry *geometry, void **layout)
 {
   const HJDStencil *st     = &cuda->st;
@@ -215,8 +241,11 @@ static PetscErrorCode HJOnChipLayoutCreate(HJ_CUDA *cuda, cudaStream_t stream, c
   PetscCall(PetscCalloc1(geometry->nsweeps, &l));
   *layout = l;
   for (int i = 0; i < geometry->nsweeps; i++, l++) {
-    l->brick.cover = HJOnChipCover(&s[i].write, &s[i].domain, st->dim, margin);
-    l->bricks      = HJOnChipBricks(&cuda->device, &cuda->grid, st, &l->brick);
+    const bool wraps = HJOnChipSweepWraps(cuda, &s[i]);
+
+    l->brick.cover = wraps ? s[i].write : HJOnChipCover(&s[i].write, &s[i].domain, st->dim, margin);
+    for (int d = 0; d < 3; d++) l->brick.period[d] = wraps ? (int)HJGridPeriod(&cuda->grid, d) : 0;
+    l->bricks = HJOnChipBricks(&cuda->device, &cuda->grid, st, &l->brick);
     if (l->bricks) {
       if (st->storage == HJ_DICTIONARY) HJBrickRowsSet(cuda, &l->rows);
       PetscCall(HJOnChipSlots(cuda, stream, 2 * HJBricksSlots(&l->brick)));
@@ -255,10 +284,10 @@ static PetscErrorCode HJOnChipLaunch(HJ_CUDA *cuda, cudaStream_t stream, const H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tiles do, bricks do not */
+/* Tiles do; bricks do where they hold all points of a star */
 static bool HJOnChipWraps(const HJDevice *device, const HJGrid *grid, const HJDStencil *st)
 {
-  return st->dim < 3 || st->storage != HJ_DICTIONARY || HJWrapsSlowest(device, grid, st);
+  return st->dim < 3 || st->storage != HJ_DICTIONARY || HJWrapsSlowest(device, grid, st) || HJOnChipBricksWrap(device, grid, st);
 }
 
 static int HJOnChipTakes(const HJDevice *device, const HJAsk *ask)
