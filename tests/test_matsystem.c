@@ -313,6 +313,38 @@ static PetscErrorCode TestRandom(PetscInt which)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Most points have one row, the others lie at the ends: a GPU reads these few rows, and does small grids in another way */
+static PetscErrorCode TestLayers(void)
+{
+  const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC;
+  const System         all[] = {{2, {40, 33, 1}, 2, {none, periodic, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {2, {35, 34, 1}, 5, {none, none, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_POINT},
+                                {2, {251, 201, 1}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {2, {237, 215, 1}, 3, {none, periodic, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_POINT},
+                                {3, {20, 17, 16}, 3, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {42, 36, 35}, 2, {none, none, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {38, 37, 37}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
+    const System *s = &all[i];
+    char          name[64];
+    DM            da[2];
+    Mat           A, B;
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT "D %s, %" PetscInt_FMT " unknowns, few rows", s->dim,
+                            s->box ? "box" : "star", s->dof));
+    PetscCall(SystemCreate(s, MATHJSTENCIL, &da[0], &A));
+    PetscCall(SystemCreate(s, MATAIJ, &da[1], &B));
+    PetscCall(TestProducts(s, da[0], A, B, name));
+    PetscCall(MatScale(A, 3.0));
+    PetscCall(MatScale(B, 3.0));
+    PetscCall(TestProducts(s, da[0], A, B, name));
+    PetscCall(HJTestDestroy(&A, &B, &da[0], &da[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A component that is coupled to no other: the numbers of one unknown a point, bit by bit */
 static PetscErrorCode TestAlone(PetscInt dim, PetscBool box, SystemKind kind)
 {
@@ -354,6 +386,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(PCHJacobiInitializePackage());
   for (PetscInt which = 0; which < 36; which++) PetscCall(TestRandom(which));
+  PetscCall(TestLayers());
   for (PetscInt dim = 1; dim <= 3; dim++) {
     for (int box = 0; box < (dim > 1 ? 2 : 1); box++) {
       PetscCall(TestAlone(dim, (PetscBool)box, SYSTEM_ARRAYS));

@@ -163,7 +163,7 @@ static PetscErrorCode SetupCreate(const ProductCase *pc, const HJBackendOps *ops
     PetscCall(HJArraysIn(ops->mtype)->frame(&s->a, &s->grid, &s->a.frame));
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     if (size == 1 && pc->walls)
-      PetscCheck(s->a.frame.wall == 0 && s->a.frame.dropped == (PetscBool)(pc->walls == COLUMNS_DROPPED), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+      PetscCheck(s->a.frame.wall >= 0 && s->a.frame.dropped == (PetscBool)(pc->walls == COLUMNS_DROPPED), PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "Walls are not found: row %" PetscInt_FMT ", dropped %d", s->a.frame.wall, s->a.frame.dropped);
   }
   PetscCall(HJOperatorChooseExchange(PETSC_COMM_WORLD, PC_HJACOBI_EXCHANGE_AUTO, ops, &exchange.ops, &why));

@@ -363,11 +363,14 @@ static PetscErrorCode TestPlanes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Most points have one row, the others lie at the ends */
+/* Most points have one row, the others lie at the ends; where there are more than 50000 a GPU does them apart */
 static PetscErrorCode TestLayers(void)
 {
   const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC;
   const System         all[] = {{2, {90, 31, 1}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {2, {251, 201, 1}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {2, {237, 215, 1}, 3, {none, none, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_FULL},
+                                {3, {38, 37, 37}, 2, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
                                 {2, {40, 33, 1}, 3, {none, periodic, none}, PETSC_FALSE, SYSTEM_LAYERS, SYSTEM_POINT},
                                 {2, {37, 35, 1}, 4, {periodic, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},
                                 {3, {35, 16, 15}, 3, {none, none, none}, PETSC_TRUE, SYSTEM_LAYERS, SYSTEM_FULL},

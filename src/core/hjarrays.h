@@ -114,8 +114,7 @@ typedef struct {
   PetscErrorCode (*join_all)(PetscInt dof, PetscCount n, PetscCount apart, const PetscScalar *from, PetscScalar *v);
   PetscErrorCode (*holds)(const HJCoefficients *, const HJGrid *, HJSlotHolds[]); /* arrays, not of a half: each slot's */
   PetscErrorCode (*frame)(const HJCoefficients *, const HJGrid *, HJFrame *);     /* layers is 1 at least. NULL: the backend has none */
-  /* Of arrays of several unknowns: which row each point has, and the rows, where these are few; else NULL. NULL: the backend has none */
-  PetscErrorCode (*few)(const HJCoefficients *, const HJGrid *, unsigned char **which, PetscInt *n, PetscScalar **rows);
+  PetscErrorCode (*few)(const HJCoefficients *, const HJGrid *, HJFewRows *);     /* but sought. NULL: the backend has none */
   /* Several unknowns a point: 0 for the unknowns of points whose rows have nothing of other points, else 1; whether there are such */
   PetscErrorCode (*known)(const HJCoefficients *, PetscScalar *mask, PetscBool *any);
   /* to[which[i]] = p factor[i] from[which[i]] + q base[which[i]], no place twice; from and base are not read where p or q is 0 */

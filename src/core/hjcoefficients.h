@@ -26,6 +26,15 @@ typedef struct {
   PetscBool dropped;
 } HJFrame;
 
+/* Rows that were found in arrays where these have few: products read them in place of the arrays */
+typedef struct {
+  unsigned char *which;     /* [npoints] row of each point; NULL: there are not few */
+  PetscScalar   *rows;      /* [n][nslots], on the device */
+  PetscScalar   *main;      /* [nslots], on the host: the row of the point in the middle, */
+  PetscInt       n, layers; /* which all but so many outermost layers have, 1 at least */
+  PetscBool      sought;    /* they were looked for */
+} HJFewRows;
+
 /*
    Slots are those of hjslots.h. What leads outside the domain counts as 0: arrays hold 0 there, a
    row may hold what it has at other points. Arrays run over the owned points, x fastest.
@@ -53,13 +62,9 @@ typedef struct {
   PetscScalar         *device_rows; /* the same in device memory, of a dictionary there or several unknowns a point; else NULL */
   unsigned char       *index;       /* [npoints] row of each point */
   PetscScalar         *value;       /* [nslots][npoints], or, of half, [begin[nslots]] */
-  /* Of arrays of several unknowns on a device, where they were found to have few rows: these, and which of them each point has; else NULL */
-  unsigned char *which;
-  PetscScalar   *few; /* [nfew][nslots] */
-  PetscInt       nfew;
-  PetscBool      sought; /* these */
-  PetscBool      half;
-  PetscCount     begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
+  HJFewRows            few;         /* of arrays of several unknowns on a device */
+  PetscBool            half;
+  PetscCount           begin[HJ_MAX_SLOTS + 1]; /* of half: places of the arrays in value, and all that is there */
   /* Found: coefficients are those of the opposite offsets at the neighbours, where both points are owned. Kernels may read them there */
   PetscBool symmetric;
 } HJCoefficients;

@@ -267,13 +267,14 @@
 #define HJ_SYSTEM_THREADS 256
 #define HJ_SYSTEM_PLANES  2
 #define HJ_SYSTEM_BLOCKS  7
-/* ... of a dictionary: percent of the points that must have one row, for these to be a launch of their own.
+/* ... of a dictionary: percent of the points that must have one row, for these to be a launch of their own, and all points.
    Elasticity at 65^3: 162 us for 394, a solve 11.6 ms for 15.8 (H200, 3008f61); no other share was tried */
-#define HJ_SYSTEM_INNER_SHARE 50
+#define HJ_SYSTEM_INNER_SHARE  50
+#define HJ_SYSTEM_INNER_POINTS 16384
 /* ... points that a row must serve in the mean, for products to read few rows in place of the arrays (not tried with others) */
 #define HJ_SYSTEM_FEW 8
-/* ... lanes that share a point, where a launch has at most so many points and would else wait for one neighbour after another (not tried with
-   others): 17^3 points took 39 us, 9^3 38, with a thread a point (elasticity, H200, 46c9b6cb) */
+/* ... warps that do points together, where a launch has at most so many points and would else wait for one neighbour after another (not
+   tried with others): with a thread a point 17^3 points took 39 us, 9^3 38 (elasticity, H200, fe362b8) */
 #define HJ_SYSTEM_TEAM        8
 #define HJ_SYSTEM_TEAM_POINTS 50000
 /* ... one row in a plane, tiles with their margin: points in x, bytes of shared memory, subiterations at most. 4 at 2049^2 with 2 unknowns:

@@ -106,6 +106,80 @@ template <int DOF> static inline HJSystemRow<DOF> HJSystemRowOf(const HJSystemEn
   return r;
 }
 
+/* One row for points all of whose neighbours are at hand, also what is zero in it */
+template <int DIM, bool BOX, int DOF> struct HJSystemInnerRow {
+  PetscScalar a[1 + HJDNeighbors(DIM, BOX)][DOF * DOF];
+};
+
+template <int DIM, bool BOX, int DOF>
+static inline HJSystemInnerRow<DIM, BOX, DOF> HJSystemInnerRowOf(const HJSystemEntries &e, const PetscScalar *row)
+{
+  const HJSystemRow<DOF>          all = HJSystemRowOf<DOF>(e, row);
+  HJSystemInnerRow<DIM, BOX, DOF> r;
+
+  memcpy(r.a, all.a, sizeof(r.a));
+  return r;
+}
+
+static inline long long HJSystemPoints(const HJDBox &b)
+{
+  return (long long)PetscMax(HJDWidth(b, 0), 0) * PetscMax(HJDWidth(b, 1), 0) * PetscMax(HJDWidth(b, 2), 0);
+}
+
+/* Whether so many of all points are in a box that they are worth a launch of their own, and all can be numbered */
+static inline bool HJSystemIsInner(const HJDBox &inside, const HJDBox &all)
+{
+  return HJSystemPoints(all) >= HJ_SYSTEM_INNER_POINTS && 100 * HJSystemPoints(inside) >= HJ_SYSTEM_INNER_SHARE * HJSystemPoints(all) &&
+         HJSystemPoints(all) <= INT_MAX;
+}
+
+/* Boxes of points, numbered one after another: those of box m from begin[m] on */
+typedef struct {
+  int    n;
+  HJDBox box[6];
+  int    begin[7];
+} HJSystemShell;
+
+/* The points of a box that are not in one inside of it: slabs across z, then across y, then across x */
+static inline HJSystemShell HJSystemShellOf(HJDBox box, const HJDBox &inside)
+{
+  HJSystemShell shell = {};
+
+  for (int d = 2; d >= 0; d--) {
+    for (int side = 0; side < 2; side++) {
+      HJDBox slab = box;
+
+      if (side) slab.lo[d] = inside.hi[d];
+      else slab.hi[d] = inside.lo[d];
+      if (HJDWidth(slab, d) <= 0) continue;
+      shell.box[shell.n]       = slab;
+      shell.begin[shell.n + 1] = shell.begin[shell.n] + HJDWidth(slab, 0) * HJDWidth(slab, 1) * HJDWidth(slab, 2);
+      shell.n++;
+    }
+    box.lo[d] = inside.lo[d];
+    box.hi[d] = inside.hi[d];
+  }
+  return shell;
+}
+
+static inline HJSystemShell HJSystemShellOf(const HJDBox &box)
+{
+  return {1, {box}, {0, (int)HJSystemPoints(box)}};
+}
+
+__device__ __forceinline__ void HJSystemShellPoint(const HJSystemShell &shell, int t, int &i, int &j, int &k)
+{
+  int m = 0;
+
+  while (t >= shell.begin[m + 1]) m++;
+  const HJDBox &box = shell.box[m];
+  const int     in = t - shell.begin[m], nx = HJDWidth(box, 0), ny = HJDWidth(box, 1);
+
+  i = box.lo[0] + in % nx;
+  j = box.lo[1] + in / nx % ny;
+  k = box.lo[2] + in / nx / ny;
+}
+
 /* How a thread finds the entries of its point in memory: entry e is at[e * apart] */
 typedef struct {
   const PetscScalar *at;
@@ -206,46 +280,55 @@ __device__ __forceinline__ void HJSystemSum(const BLOCKS &b, int o, const HJSyst
   }
 }
 
-/* The same by a team of lanes, each some of the offsets. All lanes of a warp call HJSystemTeamAll() after it, which gives each of a team the
-   sum of all, in one order */
+#define HJ_SYSTEM_EACH ((HJ_MAX_SLOTS + HJ_SYSTEM_TEAM - 1) / HJ_SYSTEM_TEAM) /* offsets of a warp of a team, at most */
+
+/*
+   The same by the warps of a block, threadIdx.y, which have 32 points together: each asks for what some of the offsets need, then one after
+   the other adds that, in the order of HJSystemSum(). All of a block call it; only the last warp has the sum. here: values that may be read
+   where there are none, so that all loads are in flight at once
+*/
 template <int DOF, bool ONCE, typename WHERE>
-__device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, int o, const HJSystemValues &values, WHERE where,
-                                                PetscScalar sum[DOF])
+__device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, int o, const HJSystemValues &values, const PetscScalar *here,
+                                                WHERE where, PetscScalar sum[DOF])
 {
-#pragma unroll 2
-  for (o += threadIdx.x % HJ_SYSTEM_TEAM; o < b.noffsets; o += HJ_SYSTEM_TEAM) {
-    const HJSystemPoint<DOF> x = HJSystemRead<DOF>(where(b.off[o]));
+  __shared__ PetscScalar s_sum[DOF][HJ_SYSTEM_LANES];
+  const int              each = (b.noffsets - o + HJ_SYSTEM_TEAM - 1) / HJ_SYSTEM_TEAM, first = o + threadIdx.y * each;
+  HJSystemPoint<DOF>     x[HJ_SYSTEM_EACH];
+  PetscScalar            a[HJ_SYSTEM_EACH][DOF * DOF];
 
-    HJSystemAdd<DOF, ONCE>(b, o, values, x, sum);
-  }
-}
-
-template <int DOF> __device__ __forceinline__ void HJSystemTeamAll(PetscScalar sum[DOF])
-{
 #pragma unroll
-  for (int away = HJ_SYSTEM_TEAM / 2; away; away /= 2) {
+  for (int u = 0; u < HJ_SYSTEM_EACH; u++) {
+    const int          m     = min(first + u, b.noffsets - 1);
+    const bool         there = u < each && first + u < b.noffsets;
+    const PetscScalar *at    = where(b.off[m]);
+
+    x[u] = *(const HJSystemPoint<DOF> *)(at ? at : here);
 #pragma unroll
-    for (int c = 0; c < DOF; c++) sum[c] += __shfl_xor_sync(0xffffffffu, sum[c], away);
+    for (int c = 0; c < DOF; c++) x[u].v[c] = at ? x[u].v[c] : HJ_ZERO;
+#pragma unroll
+    for (int e = 0; e < DOF * DOF; e++) a[u][e] = HJSystemLoad(values.at + b.place[m][e] * values.apart, there && b.place[m][e] >= 0, ONCE);
+  }
+  for (int turn = 0; turn < HJ_SYSTEM_TEAM; turn++) {
+    if (threadIdx.y == turn) {
+#pragma unroll
+      for (int c = 0; c < DOF && turn; c++) sum[c] = s_sum[c][threadIdx.x];
+#pragma unroll
+      for (int u = 0; u < HJ_SYSTEM_EACH; u++) {
+#pragma unroll
+        for (int e = 0; e < DOF * DOF; e++)
+          if (u < each && first + u < b.noffsets && b.place[first + u][e] >= 0) sum[e / DOF] = fma(a[u][e], x[u].v[e % DOF], sum[e / DOF]);
+      }
+#pragma unroll
+      for (int c = 0; c < DOF; c++) s_sum[c][threadIdx.x] = sum[c];
+    }
+    __syncthreads();
   }
 }
 
-/* Where lanes ask for different offsets the list is in shared memory */
-template <int DOF> __device__ __forceinline__ void HJSystemShare(const HJSystemBlocks<DOF> &from, HJSystemBlocks<DOF> *to)
-{
-  if (!threadIdx.x) to->noffsets = from.noffsets;
-  for (int t = threadIdx.x; t < HJ_MAX_SLOTS * DOF * DOF; t += blockDim.x) {
-    const int o = t / (DOF * DOF), e = t % (DOF * DOF);
-
-    to->place[o][e] = from.place[o][e];
-    if (e < 3) to->off[o][e] = from.off[o][e];
-  }
-  __syncthreads();
-}
-
-/* Blocks of threads for the teams of so many points */
+/* Blocks for so many points */
 static inline unsigned HJSystemTeamBlocks(long long points)
 {
-  return (unsigned)((points * HJ_SYSTEM_TEAM + HJ_SYSTEM_THREADS - 1) / HJ_SYSTEM_THREADS);
+  return (unsigned)((points + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES);
 }
 
 /* One component of any dof: the sum over a row's entries. once: as above */

@@ -59,10 +59,10 @@ PetscErrorCode HJMatFindOps(Mat A, PetscInt n, const Vec v[], const HJArrayOps *
 static PetscErrorCode HJArraysForgetFew(const HJArrayOps *ops, HJCoefficients *c)
 {
   PetscFunctionBegin;
-  if (c->which) PetscCall(ops->free(&c->which));
-  if (c->few) PetscCall(ops->free(&c->few));
-  c->nfew   = 0;
-  c->sought = PETSC_FALSE;
+  if (c->few.which) PetscCall(ops->free(&c->few.which));
+  if (c->few.rows) PetscCall(ops->free(&c->few.rows));
+  PetscCall(PetscFree(c->few.main));
+  c->few = (HJFewRows){0};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,10 +103,7 @@ static void HJMatFollow(Mat_HJStencil *hj)
   hj->d.value       = d.value;
   hj->d.device_rows = d.device_rows;
   hj->d.frame       = d.frame;
-  hj->d.which       = d.which;
   hj->d.few         = d.few;
-  hj->d.nfew        = d.nfew;
-  hj->d.sought      = d.sought;
 }
 
 PetscErrorCode HJArraysTransfer(const HJArrayOps *copy, const HJArrayOps *ops, const HJCoefficients *from, HJCoefficients *to)
@@ -157,10 +154,6 @@ PetscErrorCode HJMatGetDevice(Mat A)
   }
   if (hj->d.storage != HJ_COEFFICIENTS_DICTIONARY || hj->d.entry) hj->d.frame.layers = 0;
   else if (!hj->d.frame.layers) PetscCall(hj->device->frame(&hj->d, &hj->grid, &hj->d.frame));
-  if (hj->d.entry && hj->d.storage == HJ_COEFFICIENTS_ARRAYS && !hj->d.sought) {
-    PetscCall(hj->device->few(&hj->d, &hj->grid, &hj->d.which, &hj->d.nfew, &hj->d.few));
-    hj->d.sought = PETSC_TRUE;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,6 +260,19 @@ static PetscErrorCode HJMatCheckSymmetry(Mat A, const HJArrayOps *ops, const HJC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where points have several unknowns: looks for few rows in the arrays of the device, whose values are all there */
+static PetscErrorCode HJMatFindFew(Mat A)
+{
+  Mat_HJStencil  *hj = (Mat_HJStencil *)A->data;
+  HJCoefficients *d  = &hj->d;
+
+  PetscFunctionBegin;
+  if (!d->entry || d->storage != HJ_COEFFICIENTS_ARRAYS || !d->value || d->few.sought) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(hj->device->few(d, &hj->grid, &d->few));
+  d->few.sought = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoefficients **c)
 {
   Mat_HJStencil  *hj      = (Mat_HJStencil *)A->data;
@@ -280,6 +286,7 @@ PetscErrorCode HJMatGetKnown(Mat A, const HJArrayOps *ops, PetscBool look, HJCoe
     PetscCall(HJMatCheckSymmetry(A, ops, *c, &found));
     hj->symmetric = PetscBoolToBool3(found);
   }
+  if (ops != &HJArraysHost) PetscCall(HJMatFindFew(A));
   (*c)->symmetric = (PetscBool)((*c)->half || (claimed && hj->symmetric == PETSC_BOOL3_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +304,7 @@ PetscErrorCode HJMatChooseProducts(Mat A, Vec x, Vec b, Vec y, HJProducts **prod
 
 static size_t HJArraysBytes(const HJCoefficients *c)
 {
-  return (c->index || c->which ? (size_t)c->npoints : 0) + (size_t)c->nfew * c->nslots * sizeof(PetscScalar) +
+  return (c->index || c->few.which ? (size_t)c->npoints : 0) + (size_t)c->few.n * c->nslots * sizeof(PetscScalar) +
          (c->value ? (size_t)HJCoefficientsSize(c) * sizeof(PetscScalar) : 0);
 }
 

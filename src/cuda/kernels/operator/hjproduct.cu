@@ -48,8 +48,7 @@ typedef struct {
 /* Tiles in boxes: those of a box have numbers from first on, block by block; a warp does a tile */
 typedef struct {
   int       n, tiles[3]; /* of the owned box, in each direction */
-  int       inner[3][2]; /* the first one, and one more than the last, that do not reach an end */
-  int       apart[3][2]; /* the same, that reach neither an end nor a layer of other rows */
+  int       inner[3][2]; /* the first one, and one more than the last, that reach neither an end nor a layer of other rows */
   int       lo[HJ_PRODUCT_BOXES][3], width[HJ_PRODUCT_BOXES][3];
   long long first[HJ_PRODUCT_BOXES + 1];
   bool      exchanged; /* what touches no end need not wait for the kernel before, */
@@ -100,9 +99,8 @@ __device__ __forceinline__ void HJProductWall(const HJProductArgs &p, long long 
   p.y[at] = p.b ? fma(p.alpha, p.wall * x, p.b[at]) : p.alpha * (p.wall * x);
 }
 
-/* Which ends of the owned box a tile touches: none; those in x alone; others, perhaps those in x too; and none of these, but layers beside
-   walls in y or z */
-enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END, HJ_PRODUCT_BESIDE };
+/* Which ends of the owned box a tile touches, or layers of other rows: none; those in x alone; others, perhaps those in x too */
+enum { HJ_PRODUCT_INSIDE, HJ_PRODUCT_END_X, HJ_PRODUCT_END };
 
 /* A tile and its ring in registers: lines that the stencil needs, and of each the points at i - 1, i, i + 1 */
 template <int DIM, bool BOX, int RY, int RZ> struct HJProductWindow {
@@ -294,12 +292,6 @@ __device__ __forceinline__ void HJProductTileAtEnd(const HJProductArgs &p, int i
   }
 }
 
-/* A tile beside walls in y or z: there are few. It is called for the same reason as HJProductFrame() */
-template <int DIM, bool BOX, int RY, int RZ> __device__ __noinline__ void HJProductBeside(const HJProductArgs &p, int i, int j0, int k0)
-{
-  HJProductTile<DIM, BOX, HJ_PRODUCT_WALLS, RY, RZ, HJ_PRODUCT_BESIDE>(p, i, j0, k0);
-}
-
 /* Of a tile of HJ_PRODUCT_FRAMED the points in the outermost layers in x, or all, by the dictionary: a lane does one after the other. It is
    called, so that tiles inside keep the registers that those of one row have */
 template <int DIM, bool BOX>
@@ -328,7 +320,7 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
   const int      warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned moved = blockIdx.x + tiles.shift, number = moved < gridDim.x ? moved : moved - gridDim.x;
   int            box = 0, t[3];
-  bool           end = false, beside = false; /* whether the tile touches an end in y or z; a layer beside walls */
+  bool           end = false;
 
   while (box < tiles.n - 1 && (long long)number >= tiles.first[box + 1]) box++;
   const int blocks_x = (tiles.width[box][0] + WX - 1) / WX, blocks_y = (tiles.width[box][1] + WY - 1) / WY;
@@ -341,21 +333,17 @@ __global__ void __launch_bounds__(32 * WX * WY * WZ, BLOCKS)
 #pragma unroll
   for (int d = 0; d < DIM; d++) {
     t[d] += tiles.lo[box][d];
-    const auto outside = [&](const int in[3][2]) { return t[d] < in[d][0] || t[d] >= in[d][1]; };
-
-    end    = end || ((d || many) && outside(READ == HJ_PRODUCT_FRAMED ? tiles.apart : tiles.inner));
-    beside = beside || (READ == HJ_PRODUCT_WALLS && d && outside(tiles.apart));
+    end = end || ((d || many) && (t[d] < tiles.inner[d][0] || t[d] >= tiles.inner[d][1]));
   }
-  const bool end_x = t[0] < tiles.apart[0][0] || t[0] >= tiles.apart[0][1];
+  const bool end_x = t[0] < tiles.inner[0][0] || t[0] >= tiles.inner[0][1];
   const int  i = t[0] * HJProductHands<DIM, BOX, READ>::width + lane + (READ == HJ_PRODUCT_WALLS ? p.first : 0), j = t[1] * RY,
             k = t[2] * RZ;
 
-  if (tiles.exchanged && (end || end_x || beside)) HJDAwaitInput();
+  if (tiles.exchanged && (end || end_x)) HJDAwaitInput();
   if (READ == HJ_PRODUCT_FRAMED && (end || end_x)) {
     if (!end) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
     HJProductFrame<DIM, BOX>(p, end, i - lane, j, k, HJProductHands<DIM, BOX, READ>::width, RY, RZ);
   } else if (end) HJProductTileAtEnd<DIM, BOX, READ>(p, i, j, k, RY, RZ);
-  else if (READ == HJ_PRODUCT_WALLS && beside) HJProductBeside<DIM, BOX, RY, RZ>(p, i, j, k);
   else if (!many && end_x) HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_END_X>(p, i, j, k);
   else HJProductTile<DIM, BOX, READ, RY, RZ, HJ_PRODUCT_INSIDE>(p, i, j, k);
 }
@@ -378,8 +366,7 @@ static long long HJProductSetTiles(HJProductRegion region, int dim, const int wi
 
   memset(t, 0, sizeof(*t));
   HJProductSetInner(width, size, 1, in);
-  memcpy(t->inner, in, sizeof(in));
-  HJProductSetInner(width, size, PetscMax(layers, 1), t->apart);
+  HJProductSetInner(width, size, PetscMax(layers, 1), t->inner);
   for (int d = 0; d < 3; d++) t->tiles[d] = n[d] = (width[d] + size[d] - 1) / size[d];
   const auto add = [&]() {
     long long blocks = 1;

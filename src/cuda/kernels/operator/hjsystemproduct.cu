@@ -2,14 +2,15 @@
 /*
    y = b + alpha A x for points with several unknowns, one row for all points or an array for each entry that is there; and the same with
    A^T. Arrays bind the product: each is read once, the values of x mostly come from the cache. Where the arrays have few rows, these are
-   read in their place. Which vectors and ghosts they are is the operator's to say.
+   read in their place, and points that have the same one, all but some layers, are a launch of their own. Which vectors and ghosts they are is the operator's to say.
 
    A row of threads has 32 points in x. Points whose neighbours are all owned read the vector alone, others look for each in the vector or
-   the ghosts. On small grids a team of lanes does a point.
+   the ghosts. On small grids warps do points together.
 */
 #include "hjproduct_cuda.h"
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
+#include "cuda/kernels/sweep/hjpoints.cuh"
 
 typedef struct {
   const PetscScalar   *x, *b; /* b NULL: without it */
@@ -82,27 +83,60 @@ __global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   }
 }
 
-/* A team does a point; those beyond the last one do that and do not write it */
+/* Sums in the order of HJSystemProductPoint(). Lanes beyond the last point do that and do not write it */
 template <int DOF, bool ONCE>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
-  HJSystemProductTeam_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ HJSystemBlocks<DOF> blocks)
+__global__ void __launch_bounds__(HJ_SYSTEM_LANES *HJ_SYSTEM_TEAM, DOF < 4 ? 2 : 1)
+  HJSystemProductTeam_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ HJSystemShell shell,
+                             const __grid_constant__ HJSystemBlocks<DOF> blocks)
 {
-  __shared__ HJSystemBlocks<DOF> s_blocks;
-  const int                      nx = p.shell.width[0], ny = p.shell.width[1], last = nx * ny * p.shell.width[2] - 1;
-  const int                      team     = blockIdx.x * (HJ_SYSTEM_THREADS / HJ_SYSTEM_TEAM) + threadIdx.x / HJ_SYSTEM_TEAM;
-  const int                      at       = min(team, last);
-  const HJSystemValues           values   = HJSystemProductValues(p, at);
-  HJSystemPoint<DOF>             y        = HJSystemRead<DOF>(p.b ? p.b + DOF * at : NULL);
-  PetscScalar                    sum[DOF] = {};
+  const int number = blockIdx.x * HJ_SYSTEM_LANES + threadIdx.x, t = min(number, shell.begin[shell.n] - 1);
+  int       i, j, k;
 
-  HJSystemShare<DOF>(blocks, &s_blocks);
+  HJSystemShellPoint(shell, t, i, j, k);
+  const long long      at       = ((long long)k * p.shell.width[1] + j) * p.shell.width[0] + i;
+  const HJSystemValues values   = HJSystemProductValues(p, at);
+  const bool           last     = threadIdx.y == HJ_SYSTEM_TEAM - 1;
+  HJSystemPoint<DOF>   y        = HJSystemRead<DOF>(last && p.b ? p.b + DOF * at : NULL);
+  PetscScalar          sum[DOF] = {};
+
   HJSystemTeamSum<DOF, ONCE>(
-    s_blocks, 0, values,
-    [&](const signed char *off) { return HJSystemProductAt(p, DOF, at % nx + off[0], at / nx % ny + off[1], at / nx / ny + off[2]); }, sum);
-  HJSystemTeamAll<DOF>(sum);
+    blocks, 0, values, p.x + DOF * at,
+    [&](const signed char *off) { return HJSystemProductAt(p, DOF, i + off[0], j + off[1], k + off[2]); }, sum);
+  if (!last || number != t) return;
 #pragma unroll
-  for (int c = 0; c < DOF; c++) y.v[c] = fma(p.alpha, sum[c], y.v[c]);
-  if (team == at && threadIdx.x % HJ_SYSTEM_TEAM == 0) *(HJSystemPoint<DOF> *)(p.y + DOF * at) = y;
+  for (int c = 0; c < DOF; c++) y.v[c] = p.b ? fma(p.alpha, sum[c], y.v[c]) : p.alpha * sum[c];
+  *(HJSystemPoint<DOF> *)(p.y + DOF * at) = y;
+}
+
+/* Points of one full row whose neighbours are all owned; sums in the order of HJSystemProductPoint() */
+template <int DIM, bool BOX, int DOF>
+__global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
+  HJSystemInnerProduct_Kernel(const __grid_constant__ HJSystemProductArgs p, const __grid_constant__ HJDBox w,
+                              const __grid_constant__ HJSystemInnerRow<DIM, BOX, DOF> row)
+{
+  const long long line = p.shell.width[0], plane = line * p.shell.width[1];
+  const int       i = w.lo[0] + (int)(blockIdx.x * HJ_SYSTEM_LANES + threadIdx.x);
+
+  if (i >= w.hi[0]) return;
+  for (int k = w.lo[2] + (int)(blockIdx.z * blockDim.z + threadIdx.z); k < w.hi[2]; k += gridDim.z * blockDim.z) {
+    for (int j = w.lo[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y); j < w.hi[1]; j += gridDim.y * blockDim.y) {
+      const long long    at       = DOF * (k * plane + j * line + i);
+      HJSystemPoint<DOF> y        = HJSystemRead<DOF>(p.b ? p.b + at : NULL);
+      PetscScalar        sum[DOF] = {};
+
+#pragma unroll
+      for (int o = 0; o <= HJDNeighbors(DIM, BOX); o++) {
+        const int                dx = HJDSlotOffset(DIM, BOX, o, 0), dy = HJDSlotOffset(DIM, BOX, o, 1), dz = HJDSlotOffset(DIM, BOX, o, 2);
+        const HJSystemPoint<DOF> x = HJSystemRead<DOF>(p.x + at + DOF * (dx + dy * line + dz * plane));
+
+#pragma unroll
+        for (int e = 0; e < DOF * DOF; e++) sum[e / DOF] = fma(row.a[o][e], x.v[e % DOF], sum[e / DOF]);
+      }
+#pragma unroll
+      for (int c = 0; c < DOF; c++) y.v[c] = p.b ? fma(p.alpha, sum[c], y.v[c]) : p.alpha * sum[c];
+      *(HJSystemPoint<DOF> *)(p.y + at) = y;
+    }
+  }
 }
 
 /* Any dof: threadIdx.y is the component */
@@ -150,18 +184,61 @@ static dim3 HJSystemProductGrid(const HJShell *shell, unsigned y, unsigned z)
 }
 
 template <int DOF>
+static void HJSystemTeamLaunch(const HJSystemProductArgs &args, const HJSystemShell &shell, const HJSystemEntries &e, cudaStream_t stream)
+{
+  const unsigned blocks = HJSystemTeamBlocks(shell.begin[shell.n]);
+  const dim3     threads(HJ_SYSTEM_LANES, HJ_SYSTEM_TEAM);
+
+  if (!blocks) return;
+  if (args.step) HJSystemProductTeam_Kernel<DOF, true><<<blocks, threads, 0, stream>>>(args, shell, HJSystemBlocksOf<DOF>(e));
+  else HJSystemProductTeam_Kernel<DOF, false><<<blocks, threads, 0, stream>>>(args, shell, HJSystemBlocksOf<DOF>(e));
+}
+
+template <int DIM, bool BOX, int DOF>
+static void HJSystemInnerLaunch(const HJProduct *p, const HJSystemProductArgs &args, const HJDBox &w, const HJSystemEntries &e, dim3 block,
+                                cudaStream_t stream)
+{
+  const unsigned x = (unsigned)(HJDWidth(w, 0) + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES;
+  const dim3     grid(x, (unsigned)PetscMin((HJDWidth(w, 1) + block.y - 1) / block.y, 65535),
+                      (unsigned)PetscMin((HJDWidth(w, 2) + block.z - 1) / block.z, 65535));
+
+  HJSystemInnerProduct_Kernel<DIM, BOX, DOF><<<grid, block, 0, stream>>>(args, w, HJSystemInnerRowOf<DIM, BOX, DOF>(e, p->a->few.main));
+}
+
+/* Whether it was launched in two parts: most points have one full row */
+template <int DOF>
+static bool HJSystemProductLaunchInner(const HJProduct *p, const HJSystemProductArgs &args, const HJSystemEntries &e, dim3 block,
+                                       cudaStream_t stream)
+{
+  const HJCoefficients *a   = p->a;
+  const bool            box = a->shape == HJ_BOX;
+  const HJDBox          all = {{0, 0, 0}, {(int)args.shell.width[0], (int)args.shell.width[1], (int)args.shell.width[2]}};
+  HJDBox                w   = all;
+
+  if (!args.which || a->dim < 2 || !HJSystemIsFull<DOF>(e)) return false;
+  for (int d = 0; d < a->dim; d++) {
+    w.lo[d] += (int)a->few.layers;
+    w.hi[d] -= (int)a->few.layers;
+  }
+  if (!HJSystemIsInner(w, all)) return false;
+  if (a->dim == 2 && box) HJSystemInnerLaunch<2, true, DOF>(p, args, w, e, block, stream);
+  else if (a->dim == 2) HJSystemInnerLaunch<2, false, DOF>(p, args, w, e, block, stream);
+  else if (box) HJSystemInnerLaunch<3, true, DOF>(p, args, w, e, block, stream);
+  else HJSystemInnerLaunch<3, false, DOF>(p, args, w, e, block, stream);
+  HJSystemTeamLaunch<DOF>(args, HJSystemShellOf(all, w), e, stream);
+  return true;
+}
+
+template <int DOF>
 static void HJSystemProductLaunch(const HJProduct *p, const HJSystemProductArgs &args, const HJSystemEntries &e, cudaStream_t stream)
 {
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p->a->dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemProductGrid(p->shell, block.y, z);
 
-  const long long points = p->a->npoints;
-  const bool      once   = args.step != 0;
+  const HJDBox all = {{0, 0, 0}, {(int)args.shell.width[0], (int)args.shell.width[1], (int)args.shell.width[2]}};
 
-  if (points <= HJ_SYSTEM_TEAM_POINTS && once)
-    HJSystemProductTeam_Kernel<DOF, true><<<HJSystemTeamBlocks(points), HJ_SYSTEM_THREADS, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
-  else if (points <= HJ_SYSTEM_TEAM_POINTS)
-    HJSystemProductTeam_Kernel<DOF, false><<<HJSystemTeamBlocks(points), HJ_SYSTEM_THREADS, 0, stream>>>(args, HJSystemBlocksOf<DOF>(e));
+  if (HJSystemProductLaunchInner<DOF>(p, args, e, block, stream)) return;
+  if (p->a->npoints <= HJ_SYSTEM_TEAM_POINTS) HJSystemTeamLaunch<DOF>(args, HJSystemShellOf(all), e, stream);
   else if (p->a->storage == HJ_COEFFICIENTS_ROW)
     HJSystemProduct_Kernel<DOF, false><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
   else if (args.which && HJSystemIsFull<DOF>(e))
@@ -186,9 +263,9 @@ static PetscErrorCode HJSystemProductMultiply(const HJDevice *, cudaStream_t str
   PetscFunctionBegin;
   if (p->region == HJ_PRODUCT_INTERIOR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HJSystemProductGetArgs(p, &args));
-  if (a->which) {
-    args.value = a->few;
-    args.which = a->which;
+  if (a->few.which) {
+    args.value = a->few.rows;
+    args.which = a->few.which;
     args.apart = 1;
     args.step  = 0;
   }

@@ -6,6 +6,7 @@
 #include "cuda/kernels/hjsystem.cuh"
 #include "cuda/device/hjscratch.h"
 #include "core/hjblock.h"
+#include "hjlayers_cuda.h"
 #include "hjsystemread.h"
 
 #define HJ_SYSTEM_PLACES 2048 /* of the table of distinct rows, a power of 2, several times as many as are told apart */
@@ -316,26 +317,30 @@ PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *rows, const HJGrid *grid,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *c, const HJGrid *grid, unsigned char **which, PetscInt *n, PetscScalar **rows)
+PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *c, const HJGrid *grid, HJFewRows *few)
 {
-  HJSystemRows  found = {};
+  const int     width[3] = {(int)grid->owned.hi[0], (int)grid->owned.hi[1], (int)grid->owned.hi[2]};
+  HJSystemRows  found    = {};
   unsigned char map[HJ_MAX_ROWS];
 
   PetscFunctionBegin;
-  *which = NULL;
-  *rows  = NULL;
-  *n     = 0;
+  memset(few, 0, sizeof(*few));
   if (!c->npoints) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < HJ_MAX_ROWS; i++) map[i] = (unsigned char)i;
   PetscCall(HJSystemScan_CUDA(c, grid, HJ_MAX_ROWS, &found));
   if (found.n > 0 && found.n <= c->npoints / HJ_SYSTEM_FEW) {
-    const size_t bytes = (size_t)found.n * c->nslots * sizeof(**rows);
+    const size_t bytes = (size_t)found.n * c->nslots * sizeof(*few->rows);
+    int          layers, row;
 
-    *n = found.n;
-    PetscCall(HJAlloc((size_t)c->npoints, (void **)which));
-    PetscCall(HJAlloc(bytes, (void **)rows));
-    PetscCallCUDA(cudaMemcpy(*rows, found.rows, bytes, cudaMemcpyHostToDevice));
-    PetscCall(HJSystemNumber_CUDA(&found, grid, &grid->owned, map, *which));
+    PetscCall(HJAlloc((size_t)c->npoints, (void **)&few->which));
+    PetscCall(HJAlloc(bytes, (void **)&few->rows));
+    PetscCallCUDA(cudaMemcpy(few->rows, found.rows, bytes, cudaMemcpyHostToDevice));
+    PetscCall(HJSystemNumber_CUDA(&found, grid, &grid->owned, map, few->which));
+    PetscCall(HJLayersFind_CUDA(few->which, width, &layers, &row));
+    PetscCall(PetscMalloc1(c->nslots, &few->main));
+    PetscCall(PetscArraycpy(few->main, found.rows + (size_t)row * c->nslots, c->nslots));
+    few->n      = found.n;
+    few->layers = PetscMax(layers, 1);
   }
   PetscCall(HJSystemFree_CUDA(&found));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,7 +9,6 @@ PETSC_INTERN PetscErrorCode HJSystemNumber_CUDA(const HJSystemRows *, const HJGr
                                                 unsigned char *index);
 PETSC_INTERN PetscErrorCode HJSystemFree_CUDA(HJSystemRows *);
 /* HJArrayOps' few() */
-PETSC_INTERN PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *, const HJGrid *, unsigned char **which, PetscInt *n,
-                                             PetscScalar **rows);
+PETSC_INTERN PetscErrorCode HJSystemFew_CUDA(const HJCoefficients *, const HJGrid *, HJFewRows *);
 PETSC_INTERN PetscErrorCode HJSystemFill_CUDA(const HJCoefficients *, const HJGrid *, const HJStencil *, PetscCount *singular,
                                               PetscReal *gershgorin);

@@ -4,8 +4,8 @@
    each entry is read once. Points whose neighbours all lie in x itself read them there, others look for each.
 
    Of a dictionary most points have one row, all but some layers at the ends of the grid. These are a launch of their own, where the row's
-   entries are operands; the others are a second one, so that no warp does both. There, and on small grids, a team of lanes does a point: a
-   thread alone would wait for one neighbour after another, and there are too few of them to hide it.
+   entries are operands; the others are a second one, so that no warp does both. There, and on small grids, warps do points together: a thread
+   alone would wait for one neighbour after another, and there are too few of them to hide it.
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"
@@ -171,11 +171,6 @@ static PetscErrorCode HJSystemSweepLayoutDestroy(void *layout)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One row, also what is zero in it */
-template <int DIM, bool BOX, int DOF> struct HJSystemInnerRow {
-  PetscScalar a[1 + HJDNeighbors(DIM, BOX)][DOF * DOF];
-};
-
 /* A point of that row whose neighbours all lie in x; sums in the order of HJSystemSweepPoint() */
 template <int DIM, bool BOX, int DOF>
 static __device__ __forceinline__ void HJSystemInnerPoint(const HJSystemSweepArgs &p, const HJSystemInnerRow<DIM, BOX, DOF> &row, int i,
@@ -219,66 +214,35 @@ __global__ void __launch_bounds__(HJ_SYSTEM_THREADS, HJ_SYSTEM_BLOCKS - DOF)
   }
 }
 
-/* Boxes of points, numbered one after another: those of box m from begin[m] on */
-typedef struct {
-  int    n;
-  HJDBox box[6];
-  int    begin[7];
-} HJSystemShell;
-
-/* The points of a box that are not in one inside of it: slabs across z, then across y, then across x */
-static HJSystemShell HJSystemShellOf(HJDBox box, const HJDBox &inside)
-{
-  HJSystemShell shell = {};
-
-  for (int d = 2; d >= 0; d--) {
-    for (int side = 0; side < 2; side++) {
-      HJDBox slab = box;
-
-      if (side) slab.lo[d] = inside.hi[d];
-      else slab.hi[d] = inside.lo[d];
-      if (HJDWidth(slab, d) <= 0) continue;
-      shell.box[shell.n]       = slab;
-      shell.begin[shell.n + 1] = shell.begin[shell.n] + HJDWidth(slab, 0) * HJDWidth(slab, 1) * HJDWidth(slab, 2);
-      shell.n++;
-    }
-    box.lo[d] = inside.lo[d];
-    box.hi[d] = inside.hi[d];
-  }
-  return shell;
-}
-
-/* From a guess. SCALED as in HJSystemSweepPoint(). A team does a point; those beyond the last one do that and do not write it */
+/* From a guess; sums in the order of HJSystemSweepPoint(), and SCALED as there. Lanes beyond the last point do that and do not write it */
 template <int DOF, bool SCALED>
-__global__ void __launch_bounds__(HJ_SYSTEM_THREADS)
+__global__ void __launch_bounds__(HJ_SYSTEM_LANES *HJ_SYSTEM_TEAM, DOF < 4 ? 2 : 1)
   HJSystemTeamSweep_Kernel(const __grid_constant__ HJSystemSweepArgs p, const __grid_constant__ HJSystemShell shell,
                            const __grid_constant__ HJSystemBlocks<DOF> blocks)
 {
-  __shared__ HJSystemBlocks<DOF> s_blocks;
-  const HJDSweep                &s    = p.s;
-  const int                      team = blockIdx.x * (HJ_SYSTEM_THREADS / HJ_SYSTEM_TEAM) + threadIdx.x / HJ_SYSTEM_TEAM;
-  const int                      t    = min(team, shell.begin[shell.n] - 1);
-  int                            m    = 0;
+  const HJDSweep &s      = p.s;
+  const int       number = blockIdx.x * HJ_SYSTEM_LANES + threadIdx.x, t = min(number, shell.begin[shell.n] - 1);
+  int             i, j, k;
 
-  HJSystemShare<DOF>(blocks, &s_blocks);
-  while (t >= shell.begin[m + 1]) m++;
-  const HJDBox   &box = shell.box[m];
-  const int       in = t - shell.begin[m], nx = HJDWidth(box, 0), ny = HJDWidth(box, 1);
-  const int       i = box.lo[0] + in % nx, j = box.lo[1] + in / nx % ny, k = box.lo[2] + in / nx / ny, r = HJSystemPlane(p.dim, i, j, k);
-  const long long at          = DOF * HJDIndex(s.box, i, j, k);
+  HJSystemShellPoint(shell, t, i, j, k);
+  const int            r      = HJSystemPlane(p.dim, i, j, k);
+  const long long      at     = DOF * HJDIndex(s.box, i, j, k);
   const HJSystemValues values = HJSystemSweepValues(p, i, j, k);
-  HJSystemPoint<DOF>   b = HJSystemRead<DOF>(HJDHome(s, s.b, s.bghost, r) + at), x = HJSystemRead<DOF>(HJDHome(s, s.x, s.xghost, r) + at);
+  const bool           last   = threadIdx.y == HJ_SYSTEM_TEAM - 1;
+  const PetscScalar   *here   = HJDHome(s, s.x, s.xghost, r) + at;
+  HJSystemPoint<DOF>   b = HJSystemRead<DOF>(last ? HJDHome(s, s.b, s.bghost, r) + at : NULL), x = HJSystemRead<DOF>(here);
   PetscScalar          sum[DOF] = {}, z[DOF] = {};
 
+  if (SCALED && last) HJSystemAdd<DOF, !SCALED>(blocks, 0, values, b, z);
   HJSystemTeamSum<DOF, !SCALED>(
-    s_blocks, 1, values, [&](const signed char *off) { return HJSystemSweepAt(p, DOF, i, j, k, off); }, sum);
-  HJSystemTeamAll<DOF>(sum);
+    blocks, 1, values, here, [&](const signed char *off) { return HJSystemSweepAt(p, DOF, i, j, k, off); }, sum);
+  if (!last || number != t) return;
 #pragma unroll
   for (int c = 0; c < DOF && !SCALED; c++) b.v[c] -= sum[c];
-  HJSystemAdd<DOF, !SCALED>(s_blocks, 0, values, b, z);
+  if (!SCALED) HJSystemAdd<DOF, !SCALED>(blocks, 0, values, b, z);
 #pragma unroll
   for (int c = 0; c < DOF; c++) x.v[c] += p.w * ((SCALED ? z[c] - sum[c] : z[c]) - x.v[c]);
-  if (team == t && threadIdx.x % HJ_SYSTEM_TEAM == 0) HJSystemWrite<DOF>(s, r, i, j, k, x);
+  HJSystemWrite<DOF>(s, r, i, j, k, x);
 }
 
 template <int DOF>
@@ -286,10 +250,11 @@ static void HJSystemTeamLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, 
 {
   const unsigned            blocks  = HJSystemTeamBlocks(shell.begin[shell.n]);
   const HJSystemBlocks<DOF> entries = HJSystemBlocksOf<DOF>(cuda->system);
+  const dim3                threads(HJ_SYSTEM_LANES, HJ_SYSTEM_TEAM);
 
   if (!blocks) return;
-  if (p.index) HJSystemTeamSweep_Kernel<DOF, true><<<blocks, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, entries);
-  else HJSystemTeamSweep_Kernel<DOF, false><<<blocks, HJ_SYSTEM_THREADS, 0, stream>>>(p, shell, entries);
+  if (p.index) HJSystemTeamSweep_Kernel<DOF, true><<<blocks, threads, 0, stream>>>(p, shell, entries);
+  else HJSystemTeamSweep_Kernel<DOF, false><<<blocks, threads, 0, stream>>>(p, shell, entries);
 }
 
 static int HJSystemSweepTakes(const HJDevice *, const HJAsk *ask)
@@ -330,19 +295,13 @@ static dim3 HJSystemSweepGrid(const HJDBox &b, unsigned y, unsigned z)
   return dim3(x, (unsigned)PetscMin((HJDWidth(b, 1) + y - 1) / y, 65535), (unsigned)PetscMin((HJDWidth(b, 2) + z - 1) / z, 65535));
 }
 
-static long long HJSystemPoints(const HJDBox &b)
-{
-  return (long long)PetscMax(HJDWidth(b, 0), 0) * PetscMax(HJDWidth(b, 1), 0) * PetscMax(HJDWidth(b, 2), 0);
-}
-
 template <int DIM, bool BOX, int DOF>
 static void HJSystemInnerLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJDBox &w, int number, dim3 block,
                                 cudaStream_t stream)
 {
-  const HJSystemRow<DOF>          all = HJSystemRowOf<DOF>(cuda->system, cuda->st.h_rows + (size_t)number * cuda->system.n);
-  HJSystemInnerRow<DIM, BOX, DOF> row;
+  const HJSystemInnerRow<DIM, BOX, DOF> row = HJSystemInnerRowOf<DIM, BOX, DOF>(cuda->system,
+                                                                                cuda->st.h_rows + (size_t)number * cuda->system.n);
 
-  memcpy(row.a, all.a, sizeof(row.a));
   HJSystemInnerSweep_Kernel<DIM, BOX, DOF><<<HJSystemSweepGrid(w, block.y, block.z), block, 0, stream>>>(p, w, row);
 }
 
@@ -360,7 +319,7 @@ static bool HJSystemSweepLaunchInner(const HJ_CUDA *cuda, const HJSystemSweepArg
     w.lo[d] = PetscMax(w.lo[d], PetscMax(p.inside.lo[d], in->box.lo[d]));
     w.hi[d] = PetscMin(w.hi[d], PetscMin(p.inside.hi[d], in->box.hi[d]));
   }
-  if (100 * HJSystemPoints(w) < HJ_SYSTEM_INNER_SHARE * HJSystemPoints(all) || HJSystemPoints(all) > INT_MAX) return false;
+  if (!HJSystemIsInner(w, all)) return false;
   if (p.dim == 2 && box) HJSystemInnerLaunch<2, true, DOF>(cuda, p, w, in->row, block, stream);
   else if (p.dim == 2) HJSystemInnerLaunch<2, false, DOF>(cuda, p, w, in->row, block, stream);
   else if (box) HJSystemInnerLaunch<3, true, DOF>(cuda, p, w, in->row, block, stream);
@@ -376,11 +335,11 @@ static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const HJSystemSweepArgs 
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p.dim > 2 ? HJ_SYSTEM_PLANES : 1;
   const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemSweepGrid(p.s.write, block.y, z);
 
+  if (HJSystemSweepLaunchInner<DOF>(cuda, p, in, block, stream)) return;
   if (p.s.x && HJSystemPoints(p.s.write) <= HJ_SYSTEM_TEAM_POINTS) {
-    HJSystemTeamLaunch<DOF>(cuda, p, {1, {p.s.write}, {0, (int)HJSystemPoints(p.s.write)}}, stream);
+    HJSystemTeamLaunch<DOF>(cuda, p, HJSystemShellOf(p.s.write), stream);
     return;
   }
-  if (HJSystemSweepLaunchInner<DOF>(cuda, p, in, block, stream)) return;
   if (cuda->st.storage != HJ_DICTIONARY && HJSystemIsFull<DOF>(cuda->system))
     HJSystemSweep_Kernel<DOF, false><<<grid, block, 0, stream>>>(p, HJSystemFullOf<DOF>(cuda->system));
   else if (cuda->st.storage != HJ_DICTIONARY)
