@@ -66,69 +66,70 @@ static PetscErrorCode CheckWraps(HJTester *t, PetscInt count, PetscBool zero, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At the limits of what kernels take; subiterations at most, and from one count to the next */
+static const struct {
+  HJCase   c;
+  PetscInt max, step;
+} grids[] = {
+  {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 20, 19},
+  {{HJ_DICTIONARY, HJ_STAR, 1, {19, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 19, 6},
+  {{HJ_DICTIONARY, HJ_STAR, 1, {1, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 1, 1},
+  {{HJ_VARIABLE, HJ_STAR, 2, {37, 29, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 15, 2},
+  {{HJ_DICTIONARY, HJ_BOX, 2, {29, 3, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 3, 1},
+  {{HJ_SYMMETRIC, HJ_BOX, 3, {17, 13, 11}, {0, 0, -1}, {0, 0, -1}, 0}, 7, 2},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {17, 13, 1}, {0, 0, -1}, {0, 0, -1}, 1}, 1, 1},
+  {{HJ_VARIABLE, HJ_STAR, 2, {37, 29, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 15, 2},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {7, 9, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 7, 1},
+  {{HJ_DICTIONARY, HJ_BOX, 2, {200, 190, 1}, {-1, 0, 0}, {-1, 0, 0}, 9}, 20, 6},
+  {{HJ_SYMMETRIC, HJ_BOX, 2, {256, 250, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 16, 3},
+  {{HJ_VARIABLE, HJ_BOX, 2, {1, 30, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 1, 1},
+  {{HJ_VARIABLE, HJ_BOX, 3, {17, 13, 11}, {-1, -1, -1}, {-1, -1, -1}, 0}, 8, 1},
+  {{HJ_SYMMETRIC, HJ_STAR, 3, {30, 27, 33}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 3},
+  {{HJ_VARIABLE, HJ_STAR, 3, {3, 27, 4}, {-1, 0, -1}, {-1, 0, -1}, 0}, 3, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 10, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {448, 450, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 10, 9},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {309, 700, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 10, 9},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {128, 1800, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {151, 1400, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {5, 40100, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 8, 7},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {40100, 5, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 5, 2},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {200100, 1, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 1, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, -1, 0}, {0, -1, 0}, 10}, 6, 5},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {640, 1000, 1}, {0, -1, 0}, {0, -1, 0}, 6}, 6, 5},
+  {{HJ_DICTIONARY, HJ_STAR, 2, {130, 5000, 1}, {0, -1, 0}, {0, -1, 0}, 5}, 6, 5},
+  {{HJ_DICTIONARY, HJ_BOX, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 6, 5},
+  {{HJ_DICTIONARY, HJ_BOX, 2, {700, 900, 1}, {0, -1, 0}, {0, -1, 0}, 10}, 5, 4},
+  {{HJ_VARIABLE, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 6, 5},
+  {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 7},
+  {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 8, 7},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {32, 32, 32}, {-1, -1, -1}, {-1, -1, -1}, 1}, 9, 4},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {64, 62, 66}, {-1, -1, -1}, {-1, -1, -1}, 1}, 5, 2},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {8, 8, 8}, {-1, -1, -1}, {-1, -1, -1}, 1}, 8, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {7, 2, 5}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {24, 20, 13}, {-1, -1, -1}, {-1, -1, -1}, 9}, 8, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {33, 20, 17}, {-1, 0, -1}, {-1, 0, -1}, 5}, 8, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {16, 21, 30}, {0, -1, 0}, {0, -1, 0}, 1}, 8, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {16, 21, 3}, {0, 0, -1}, {0, 0, -1}, 1}, 3, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {64, 70, 75}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {160, 16, 120}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {70, 38, 50}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {66, 269, 40}, {-1, -1, -1}, {-1, -1, -1}, 2}, 4, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {130, 77, 33}, {-1, 0, 0}, {-1, 0, 0}, 1}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, -1, 0}, {0, -1, 0}, 1}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, 0, -1}, {0, 0, -1}, 1}, 4, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {240, 330, 4}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 0}, 4, 1},
+  {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, 0}, {-1, -1, 0}, 2}, 4, 1},
+  {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
+  {{HJ_DICTIONARY, HJ_BOX, 3, {64, 16, 300}, {-1, -1, -1}, {-1, -1, -1}, -1}, 2, 1},
+};
+
 /*
    Periodic grids of one rank, in every direction and in some, at the limits of what kernels take. Those whose sweeps this backend does not
    wrap are left out: on the host that is 1D alone
 */
 static PetscErrorCode TestPeriodic(const HJBackendOps *ops)
 {
-  const struct {
-    HJCase   c;
-    PetscInt max, step;
-  } grids[] = {
-    {{HJ_DICTIONARY, HJ_STAR, 1, {70001, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 20, 19},
-    {{HJ_DICTIONARY, HJ_STAR, 1, {19, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 19, 6},
-    {{HJ_DICTIONARY, HJ_STAR, 1, {1, 1, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 1, 1},
-    {{HJ_VARIABLE, HJ_STAR, 2, {37, 29, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 15, 2},
-    {{HJ_DICTIONARY, HJ_BOX, 2, {29, 3, 1}, {0, -1, 0}, {0, -1, 0}, 0}, 3, 1},
-    {{HJ_SYMMETRIC, HJ_BOX, 3, {17, 13, 11}, {0, 0, -1}, {0, 0, -1}, 0}, 7, 2},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {17, 13, 1}, {0, 0, -1}, {0, 0, -1}, 1}, 1, 1},
-    {{HJ_VARIABLE, HJ_STAR, 2, {37, 29, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 15, 2},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {7, 9, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 7, 1},
-    {{HJ_DICTIONARY, HJ_BOX, 2, {200, 190, 1}, {-1, 0, 0}, {-1, 0, 0}, 9}, 20, 6},
-    {{HJ_SYMMETRIC, HJ_BOX, 2, {256, 250, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 16, 3},
-    {{HJ_VARIABLE, HJ_BOX, 2, {1, 30, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 1, 1},
-    {{HJ_VARIABLE, HJ_BOX, 3, {17, 13, 11}, {-1, -1, -1}, {-1, -1, -1}, 0}, 8, 1},
-    {{HJ_SYMMETRIC, HJ_STAR, 3, {30, 27, 33}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 3},
-    {{HJ_VARIABLE, HJ_STAR, 3, {3, 27, 4}, {-1, 0, -1}, {-1, 0, -1}, 0}, 3, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 10, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {448, 450, 1}, {-1, 0, 0}, {-1, 0, 0}, 1}, 10, 9},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {309, 700, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 10, 9},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {128, 1800, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {151, 1400, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {5, 40100, 1}, {0, -1, 0}, {0, -1, 0}, 1}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {40100, 5, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 5, 2},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {200100, 1, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 1, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {901, 700, 1}, {0, -1, 0}, {0, -1, 0}, 10}, 6, 5},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {640, 1000, 1}, {0, -1, 0}, {0, -1, 0}, 6}, 6, 5},
-    {{HJ_DICTIONARY, HJ_STAR, 2, {130, 5000, 1}, {0, -1, 0}, {0, -1, 0}, 5}, 6, 5},
-    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 310, 1}, {-1, -1, 0}, {-1, -1, 0}, 1}, 6, 5},
-    {{HJ_DICTIONARY, HJ_BOX, 2, {700, 900, 1}, {0, -1, 0}, {0, -1, 0}, 10}, 5, 4},
-    {{HJ_VARIABLE, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 6, 5},
-    {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, -1, 0}, {-1, -1, 0}, 0}, 8, 7},
-    {{HJ_SYMMETRIC, HJ_STAR, 2, {517, 420, 1}, {-1, 0, 0}, {-1, 0, 0}, 0}, 8, 7},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {32, 32, 32}, {-1, -1, -1}, {-1, -1, -1}, 1}, 9, 4},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {64, 62, 66}, {-1, -1, -1}, {-1, -1, -1}, 1}, 5, 2},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {8, 8, 8}, {-1, -1, -1}, {-1, -1, -1}, 1}, 8, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {7, 2, 5}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {24, 20, 13}, {-1, -1, -1}, {-1, -1, -1}, 9}, 8, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {33, 20, 17}, {-1, 0, -1}, {-1, 0, -1}, 5}, 8, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {16, 21, 30}, {0, -1, 0}, {0, -1, 0}, 1}, 8, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {16, 21, 3}, {0, 0, -1}, {0, 0, -1}, 1}, 3, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {64, 70, 75}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {160, 16, 120}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {70, 38, 50}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {66, 269, 40}, {-1, -1, -1}, {-1, -1, -1}, 2}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {130, 77, 33}, {-1, 0, 0}, {-1, 0, 0}, 1}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, -1, 0}, {0, -1, 0}, 1}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {75, 130, 33}, {0, 0, -1}, {0, 0, -1}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {240, 330, 4}, {-1, -1, -1}, {-1, -1, -1}, 1}, 4, 3},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 0}, 4, 1},
-    {{HJ_DICTIONARY, HJ_STAR, 3, {97, 81, 45}, {-1, -1, 0}, {-1, -1, 0}, 2}, 4, 1},
-    {{HJ_DICTIONARY, HJ_BOX, 3, {97, 81, 45}, {-1, -1, -1}, {-1, -1, -1}, 1}, 2, 1},
-    {{HJ_DICTIONARY, HJ_BOX, 3, {64, 16, 300}, {-1, -1, -1}, {-1, -1, -1}, -1}, 2, 1},
-  };
-
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(grids); i++) {
     const HJCase   *c     = &grids[i].c;

@@ -27,7 +27,7 @@ typedef struct {
   PetscReal           tol;
 } Setup;
 
-/* The walls that a global point lies in, or, away 1, beside: bit 2 d + 1 for the one at the end of direction d, 2 d for that at its begin */
+/* The walls that a global point lies in, or, away 1, beside: bit 2 d + 1 for that at the end of direction d, 2 d for that at its begin */
 static PetscInt WallsAt(const ProductCase *pc, const PetscInt at[3], PetscInt away)
 {
   PetscInt walls = 0;

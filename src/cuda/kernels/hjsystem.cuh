@@ -295,6 +295,7 @@ __device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, in
   const int              each = (b.noffsets - o + HJ_SYSTEM_TEAM - 1) / HJ_SYSTEM_TEAM, first = o + threadIdx.y * each;
   HJSystemPoint<DOF>     x[HJ_SYSTEM_EACH];
   PetscScalar            a[HJ_SYSTEM_EACH][DOF * DOF];
+  unsigned               has[HJ_SYSTEM_EACH] = {}; /* bits of the entries that are there: to look again takes longer than the sums */
 
 #pragma unroll
   for (int u = 0; u < HJ_SYSTEM_EACH; u++) {
@@ -306,7 +307,12 @@ __device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, in
 #pragma unroll
     for (int c = 0; c < DOF; c++) x[u].v[c] = at ? x[u].v[c] : HJ_ZERO;
 #pragma unroll
-    for (int e = 0; e < DOF * DOF; e++) a[u][e] = HJSystemLoad(values.at + b.place[m][e] * values.apart, there && b.place[m][e] >= 0, ONCE);
+    for (int e = 0; e < DOF * DOF; e++) {
+      const int place = b.place[m][e];
+
+      has[u] |= (unsigned)(there && place >= 0) << e;
+      a[u][e] = HJSystemLoad(values.at + place * values.apart, there && place >= 0, ONCE);
+    }
   }
   for (int turn = 0; turn < HJ_SYSTEM_TEAM; turn++) {
     if (threadIdx.y == turn) {
@@ -316,7 +322,7 @@ __device__ __forceinline__ void HJSystemTeamSum(const HJSystemBlocks<DOF> &b, in
       for (int u = 0; u < HJ_SYSTEM_EACH; u++) {
 #pragma unroll
         for (int e = 0; e < DOF * DOF; e++)
-          if (u < each && first + u < b.noffsets && b.place[first + u][e] >= 0) sum[e / DOF] = fma(a[u][e], x[u].v[e % DOF], sum[e / DOF]);
+          if (has[u] >> e & 1) sum[e / DOF] = fma(a[u][e], x[u].v[e % DOF], sum[e / DOF]);
       }
 #pragma unroll
       for (int c = 0; c < DOF; c++) s_sum[c][threadIdx.x] = sum[c];

@@ -2,7 +2,8 @@
 /*
    y = b + alpha A x for points with several unknowns, one row for all points or an array for each entry that is there; and the same with
    A^T. Arrays bind the product: each is read once, the values of x mostly come from the cache. Where the arrays have few rows, these are
-   read in their place, and points that have the same one, all but some layers, are a launch of their own. Which vectors and ghosts they are is the operator's to say.
+   read in their place, and points that have the same one, all but some layers, are a launch of their own. Which vectors and ghosts they
+   are is the operator's to say.
 
    A row of threads has 32 points in x. Points whose neighbours are all owned read the vector alone, others look for each in the vector or
    the ghosts. On small grids warps do points together.

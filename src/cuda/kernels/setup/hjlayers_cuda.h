@@ -8,5 +8,5 @@
    Waits for the device */
 PETSC_INTERN PetscErrorCode HJLayersFind_CUDA(const unsigned char *index, const int n[3], int *layers, int *row);
 
-/* The same of the coefficients of the owned points, layers at least 1, and whether the other rows are those of walls. Waits for the device */
+/* The same of coefficients, layers at least 1, and whether the other rows are those of walls. Waits for the device */
 PETSC_INTERN PetscErrorCode HJFrameFind_CUDA(const HJCoefficients *c, const HJGrid *grid, HJFrame *frame);

@@ -4,8 +4,8 @@
    each entry is read once. Points whose neighbours all lie in x itself read them there, others look for each.
 
    Of a dictionary most points have one row, all but some layers at the ends of the grid. These are a launch of their own, where the row's
-   entries are operands; the others are a second one, so that no warp does both. There, and on small grids, warps do points together: a thread
-   alone would wait for one neighbour after another, and there are too few of them to hide it.
+   entries are operands; the others are a second one, so that no warp does both. There, and on small grids, warps do points together: a
+   thread alone would wait for one neighbour after another, and there are too few of them to hide it.
 */
 #include "cuda/kernels/hjfamilies.h"
 #include "cuda/kernels/hjsystem.cuh"

@@ -63,8 +63,8 @@ static __global__ void __launch_bounds__(HJ_SYSTEM_THREADS) HJPointsInterpolate_
   }
 }
 
-/* What the fine points around one give a coarse point: w, of each direction, are 0 where there is none, and where a point is not read. INSIDE:
-   all are owned, and many are asked for at once */
+/* What the fine points around one give a coarse point: w, of each direction, is 0 where there is none, or none that is read. INSIDE: all
+   are owned, and many are asked for at once */
 template <bool INSIDE>
 static __device__ __forceinline__ double HJPointsSum(const HJPointsArgs &g, int l, const PetscInt f[3], const double w[3][3], double sum)
 {
