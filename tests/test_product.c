@@ -329,7 +329,8 @@ static PetscErrorCode TestLarge(const HJBackendOps *ops)
                         {.dim = 2, .n = {257, 67, 1}, .boundary = {DM_BOUNDARY_PERIODIC}},
                         {.dim = 2, .n = {213, 62, 1}, .box = PETSC_TRUE},
                         {.dim = 3, .n = {131, 19, 23}, .boundary = {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC}},
-                        {.dim = 3, .n = {103, 15, 11}, .box = PETSC_TRUE}};
+                        {.dim = 3, .n = {103, 15, 11}, .box = PETSC_TRUE},
+                        {.dim = 3, .n = {95, 13, 12}, .box = PETSC_TRUE, .boundary = {DM_BOUNDARY_PERIODIC}}};
 
   PetscFunctionBegin;
   for (size_t g = 0; g < sizeof(grids) / sizeof(grids[0]); g++) {

@@ -259,7 +259,7 @@ __device__ __forceinline__ void HJProductHanded(const HJProductArgs &p, int lane
         to[1 - dx] = fma(p.row[s], v[r + HZ + dz][q + HY + dy], to[1 - dx]);
       }
       sum = __shfl_up_sync(0xffffffffu, to[2], 1) + to[1] + __shfl_down_sync(0xffffffffu, to[0], 1);
-      if (walls && (i == p.first - 1 || i == p.end || (mine && HJProductInWall(p, j0 + q, k0 + r)))) {
+      if (walls && ((i >= 0 && i == p.first - 1) || (i < nx && i == p.end) || (mine && HJProductInWall(p, j0 + q, k0 + r)))) {
         HJProductWall(p, (line0 + (long long)r * ny + q) * nx + i, __ldg(p.x + (line0 + (long long)r * ny + q) * nx + i));
         continue;
       }
