@@ -603,6 +603,7 @@ static const struct {
   {{2, {128, 100, 1}, {1, 1e6, 1}, FLUX, PETSC_FALSE}, 3, 9},  {{2, {65, 51, 1}, {1e6, 1, 1}, AROUND, PETSC_FALSE}, 3, 8},
   {{2, {65, 64, 1}, {1e-6, 1, 1}, ROWS, PETSC_FALSE}, 3, 6},   {{3, {33, 33, 33}, {1e6, 1, 1}, ZERO, PETSC_FALSE}, 4, 6},
   {{3, {32, 32, 32}, {1, 100, 1}, ZERO, PETSC_FALSE}, 4, 5},   {{3, {33, 32, 31}, {1, 1, 1e6}, FLUX, PETSC_FALSE}, 4, 6},
+  {{2, {513, 513, 1}, {1e3, 1, 1}, ZERO, PETSC_FALSE}, 4, 9},  {{2, {401, 513, 1}, {1, 1e4, 1}, ZERO, PETSC_FALSE}, 3, 10},
   {{3, {33, 33, 33}, {1e6, 1e6, 1}, ZERO, PETSC_FALSE}, 5, 6}, {{3, {33, 33, 33}, {1, 1e3, 1e6}, ZERO, PETSC_FALSE}, 4, 6},
 };
 

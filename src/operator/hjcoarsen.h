@@ -18,6 +18,7 @@ typedef struct {
   PetscInt        split;     /* a direction that is strong at some points and weak at others, as no other one is; -1: none is so */
   PetscInt        first[3];  /* the first coarse point of a direction that is halved, 0 or 1 */
   PetscReal       before[3]; /* coefficient of a first point that hangs */
+  PetscReal       inside;    /* the share of points that lie at no end of a direction of few points, where there are such */
 } HJCoarsening;
 
 /* Global number of the fine point that a coarse one lies on */
