@@ -273,8 +273,8 @@
 #define HJ_SYSTEM_INNER_POINTS 16384
 /* ... points that a row must serve in the mean, for products to read few rows in place of the arrays (not tried with others) */
 #define HJ_SYSTEM_FEW 8
-/* ... warps that do points together, where a launch has at most so many points and would else wait for one neighbour after another (not
-   tried with others): with a thread a point 17^3 points took 39 us, 9^3 38 (elasticity, H200, fe362b8) */
+/* ... warps that do points together, where a launch has at most so many points and would else wait for one neighbour after another. With a
+   thread a point 17^3 points took 39 us, 9^3 38 (elasticity, H200, fe362b8); a solve at 65^3 takes 6.8 ms for 11.6 (db0b1d8) */
 #define HJ_SYSTEM_TEAM        8
 #define HJ_SYSTEM_TEAM_POINTS 50000
 /* ... one row in a plane, tiles with their margin: points in x, bytes of shared memory, subiterations at most. 4 at 2049^2 with 2 unknowns:
