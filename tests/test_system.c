@@ -363,7 +363,7 @@ static PetscErrorCode TestPlanes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Most points have one row, the others lie at the ends; where there are more than 50000 a GPU does them apart */
+/* Most points have one row, the others lie at the ends; of 16384 points and more a GPU does them apart */
 static PetscErrorCode TestLayers(void)
 {
   const DMBoundaryType none = DM_BOUNDARY_NONE, periodic = DM_BOUNDARY_PERIODIC;

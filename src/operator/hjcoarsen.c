@@ -47,7 +47,8 @@ static PetscReal HJCoarsenInside(const HJGrid *grid)
   const PetscInt longest = PetscMax(grid->N[0], PetscMax(grid->N[1], grid->N[2]));
   PetscReal      share   = 1.0;
 
-  for (int d = 0; d < grid->dim && grid->dim == 2; d++) {
+  if (grid->dim != 2) return share;
+  for (int d = 0; d < 2; d++) {
     const PetscBool thin = (PetscBool)(grid->N[d] <= HJ_COARSEN_THIN && grid->N[d] <= longest / HJ_COARSEN_SHORTER);
 
     if (thin && grid->N[d] > 2 && !grid->periodic[d]) share *= (PetscReal)(grid->N[d] - 2) / (PetscReal)grid->N[d];

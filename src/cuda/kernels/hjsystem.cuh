@@ -126,6 +126,14 @@ static inline long long HJSystemPoints(const HJDBox &b)
   return (long long)PetscMax(HJDWidth(b, 0), 0) * PetscMax(HJDWidth(b, 1), 0) * PetscMax(HJDWidth(b, 2), 0);
 }
 
+/* Blocks for so many lines in y and z at once */
+static inline dim3 HJSystemGrid(const HJDBox &b, unsigned y, unsigned z)
+{
+  const unsigned x = (unsigned)(HJDWidth(b, 0) + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES;
+
+  return dim3(x, (unsigned)PetscMin((HJDWidth(b, 1) + y - 1) / y, 65535), (unsigned)PetscMin((HJDWidth(b, 2) + z - 1) / z, 65535));
+}
+
 /* Whether so many of all points are in a box that they are worth a launch of their own, and all can be numbered */
 static inline bool HJSystemIsInner(const HJDBox &inside, const HJDBox &all)
 {

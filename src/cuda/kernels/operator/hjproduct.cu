@@ -93,7 +93,7 @@ __device__ __forceinline__ bool HJProductHides(const HJProductArgs &p, int i, in
          (dz && (k + dz < p.from[2] || k + dz >= p.to[2]));
 }
 
-/* A point in a wall; sum: what its row gives */
+/* A point in a wall, where x is its own value */
 __device__ __forceinline__ void HJProductWall(const HJProductArgs &p, long long at, PetscScalar x)
 {
   p.y[at] = p.b ? fma(p.alpha, p.wall * x, p.b[at]) : p.alpha * (p.wall * x);

@@ -176,12 +176,9 @@ static PetscErrorCode HJSystemProductGetArgs(const HJProduct *p, HJSystemProduct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks for so many lines in y and z at once */
-static dim3 HJSystemProductGrid(const HJShell *shell, unsigned y, unsigned z)
+static HJDBox HJSystemProductBox(const HJShell *shell)
 {
-  const unsigned x = (unsigned)(shell->width[0] + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES;
-
-  return dim3(x, (unsigned)PetscMin((shell->width[1] + y - 1) / y, 65535), (unsigned)PetscMin((shell->width[2] + z - 1) / z, 65535));
+  return {{0, 0, 0}, {(int)shell->width[0], (int)shell->width[1], (int)shell->width[2]}};
 }
 
 template <int DOF>
@@ -199,21 +196,18 @@ template <int DIM, bool BOX, int DOF>
 static void HJSystemInnerLaunch(const HJProduct *p, const HJSystemProductArgs &args, const HJDBox &w, const HJSystemEntries &e, dim3 block,
                                 cudaStream_t stream)
 {
-  const unsigned x = (unsigned)(HJDWidth(w, 0) + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES;
-  const dim3     grid(x, (unsigned)PetscMin((HJDWidth(w, 1) + block.y - 1) / block.y, 65535),
-                      (unsigned)PetscMin((HJDWidth(w, 2) + block.z - 1) / block.z, 65535));
+  const dim3 grid = HJSystemGrid(w, block.y, block.z);
 
   HJSystemInnerProduct_Kernel<DIM, BOX, DOF><<<grid, block, 0, stream>>>(args, w, HJSystemInnerRowOf<DIM, BOX, DOF>(e, p->a->few.main));
 }
 
 /* Whether it was launched in two parts: most points have one full row */
 template <int DOF>
-static bool HJSystemProductLaunchInner(const HJProduct *p, const HJSystemProductArgs &args, const HJSystemEntries &e, dim3 block,
-                                       cudaStream_t stream)
+static bool HJSystemProductLaunchInner(const HJProduct *p, const HJSystemProductArgs &args, const HJDBox &all, const HJSystemEntries &e,
+                                       dim3 block, cudaStream_t stream)
 {
   const HJCoefficients *a   = p->a;
   const bool            box = a->shape == HJ_BOX;
-  const HJDBox          all = {{0, 0, 0}, {(int)args.shell.width[0], (int)args.shell.width[1], (int)args.shell.width[2]}};
   HJDBox                w   = all;
 
   if (!args.which || a->dim < 2 || !HJSystemIsFull<DOF>(e)) return false;
@@ -234,11 +228,10 @@ template <int DOF>
 static void HJSystemProductLaunch(const HJProduct *p, const HJSystemProductArgs &args, const HJSystemEntries &e, cudaStream_t stream)
 {
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p->a->dim > 2 ? HJ_SYSTEM_PLANES : 1;
-  const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemProductGrid(p->shell, block.y, z);
+  const HJDBox   all = HJSystemProductBox(p->shell);
+  const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid = HJSystemGrid(all, block.y, z);
 
-  const HJDBox all = {{0, 0, 0}, {(int)args.shell.width[0], (int)args.shell.width[1], (int)args.shell.width[2]}};
-
-  if (HJSystemProductLaunchInner<DOF>(p, args, e, block, stream)) return;
+  if (HJSystemProductLaunchInner<DOF>(p, args, all, e, block, stream)) return;
   if (p->a->npoints <= HJ_SYSTEM_TEAM_POINTS) HJSystemTeamLaunch<DOF>(args, HJSystemShellOf(all), e, stream);
   else if (p->a->storage == HJ_COEFFICIENTS_ROW)
     HJSystemProduct_Kernel<DOF, false><<<grid, block, 0, stream>>>(args, HJSystemRowOf<DOF>(e, p->a->rows));
@@ -274,7 +267,9 @@ static PetscErrorCode HJSystemProductMultiply(const HJDevice *, cudaStream_t str
   if (a->dof == 2 && HJSystemProductIsAligned<2>(p)) HJSystemProductLaunch<2>(p, args, e, stream);
   else if (a->dof == 3) HJSystemProductLaunch<3>(p, args, e, stream);
   else if (a->dof == 4 && HJSystemProductIsAligned<4>(p)) HJSystemProductLaunch<4>(p, args, e, stream);
-  else HJSystemProductRows_Kernel<<<HJSystemProductGrid(p->shell, 1, 1), dim3(HJ_SYSTEM_LANES, (unsigned)a->dof), 0, stream>>>(args, e);
+  else
+    HJSystemProductRows_Kernel<<<HJSystemGrid(HJSystemProductBox(p->shell), 1, 1), dim3(HJ_SYSTEM_LANES, (unsigned)a->dof), 0,
+                                 stream>>>(args, e);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,6 +39,26 @@ static unsigned HJLayersBlocks(long long npoints)
   return (unsigned)PetscMin((npoints + HJ_SETUP_THREADS - 1) / HJ_SETUP_THREADS, 1LL << 30);
 }
 
+/* Zeros on the device, to which a kernel adds what it finds */
+static PetscErrorCode HJFoundBegin(cudaStream_t stream, size_t bytes, void **d_found)
+{
+  PetscFunctionBegin;
+  PetscCall(HJScratchAlloc(stream, bytes, d_found));
+  PetscCallCUDA(cudaMemsetAsync(*d_found, 0, bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Waits for it */
+static PetscErrorCode HJFoundEnd(cudaStream_t stream, size_t bytes, void *d_found, void *found)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(found, d_found, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(HJScratchFree(stream, d_found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode HJLayersFind_CUDA(const unsigned char *index, const int n[3], int *layers, int *row)
 {
   HJLayersArgs  p     = {index, {n[0], n[1], n[2]}, (long long)n[0] * n[1] * n[2]};
@@ -49,13 +69,9 @@ PetscErrorCode HJLayersFind_CUDA(const unsigned char *index, const int n[3], int
   if (p.npoints) {
     p.middle = ((long long)(n[2] / 2) * n[1] + n[1] / 2) * n[0] + n[0] / 2;
     PetscCall(HJStream(&stream));
-    PetscCall(HJScratchAlloc(stream, sizeof(found), (void **)&d_found));
-    PetscCallCUDA(cudaMemsetAsync(d_found, 0, sizeof(found), stream));
+    PetscCall(HJFoundBegin(stream, sizeof(found), (void **)&d_found));
     HJLayers_Kernel<<<HJLayersBlocks(p.npoints), HJ_SETUP_THREADS, 0, stream>>>(p, d_found);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCallCUDA(cudaMemcpyAsync(&found, d_found, sizeof(found), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(HJScratchFree(stream, d_found));
+    PetscCall(HJFoundEnd(stream, sizeof(found), d_found, &found));
   }
   *layers = found.most;
   *row    = found.row;
@@ -175,13 +191,9 @@ PetscErrorCode HJFrameFind_CUDA(const HJCoefficients *c, const HJGrid *grid, HJF
     for (int r = 0; r < c->nrows; r++)
       if (c->rows[r * c->nslots] == c->rows[wall * c->nslots] && HJRowIsAlone(c, r, ends & p.outside)) p.alone[r] |= 1ull << ends;
   }
-  PetscCall(HJScratchAlloc(stream, sizeof(wrong), (void **)&d_wrong));
-  PetscCallCUDA(cudaMemsetAsync(d_wrong, 0, sizeof(wrong), stream));
+  PetscCall(HJFoundBegin(stream, sizeof(wrong), (void **)&d_wrong));
   HJWalls_Kernel<<<HJLayersBlocks(p.npoints), HJ_SETUP_THREADS, 0, stream>>>(p, d_wrong);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(&wrong, d_wrong, sizeof(wrong), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(HJScratchFree(stream, d_wrong));
+  PetscCall(HJFoundEnd(stream, sizeof(wrong), d_wrong, &wrong));
   if (wrong == 3) PetscFunctionReturn(PETSC_SUCCESS);
   frame->wall    = wall;
   frame->dropped = (PetscBool)(wrong & 1);

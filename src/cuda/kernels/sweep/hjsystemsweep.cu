@@ -287,14 +287,6 @@ static HJSystemSweepArgs HJSystemSweepArgsOf(const HJ_CUDA *cuda, const HJDSweep
   return p;
 }
 
-/* Blocks for so many lines in y and z at once */
-static dim3 HJSystemSweepGrid(const HJDBox &b, unsigned y, unsigned z)
-{
-  const unsigned x = (unsigned)(HJDWidth(b, 0) + HJ_SYSTEM_LANES - 1) / HJ_SYSTEM_LANES;
-
-  return dim3(x, (unsigned)PetscMin((HJDWidth(b, 1) + y - 1) / y, 65535), (unsigned)PetscMin((HJDWidth(b, 2) + z - 1) / z, 65535));
-}
-
 template <int DIM, bool BOX, int DOF>
 static void HJSystemInnerLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJDBox &w, int number, dim3 block,
                                 cudaStream_t stream)
@@ -302,7 +294,7 @@ static void HJSystemInnerLaunch(const HJ_CUDA *cuda, const HJSystemSweepArgs &p,
   const HJSystemInnerRow<DIM, BOX, DOF> row = HJSystemInnerRowOf<DIM, BOX, DOF>(cuda->system,
                                                                                 cuda->st.h_rows + (size_t)number * cuda->system.n);
 
-  HJSystemInnerSweep_Kernel<DIM, BOX, DOF><<<HJSystemSweepGrid(w, block.y, block.z), block, 0, stream>>>(p, w, row);
+  HJSystemInnerSweep_Kernel<DIM, BOX, DOF><<<HJSystemGrid(w, block.y, block.z), block, 0, stream>>>(p, w, row);
 }
 
 /* Whether a sweep of a dictionary was launched: it has enough points of one row whose neighbours lie in x */
@@ -333,7 +325,7 @@ template <int DOF>
 static void HJSystemSweepLaunchOne(const HJ_CUDA *cuda, const HJSystemSweepArgs &p, const HJSystemInner *in, cudaStream_t stream)
 {
   const unsigned lines = HJ_SYSTEM_THREADS / HJ_SYSTEM_LANES, z = p.dim > 2 ? HJ_SYSTEM_PLANES : 1;
-  const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemSweepGrid(p.s.write, block.y, z);
+  const dim3     block(HJ_SYSTEM_LANES, lines / z, z), grid     = HJSystemGrid(p.s.write, block.y, z);
 
   if (HJSystemSweepLaunchInner<DOF>(cuda, p, in, block, stream)) return;
   if (p.s.x && HJSystemPoints(p.s.write) <= HJ_SYSTEM_TEAM_POINTS) {
@@ -371,7 +363,7 @@ static PetscErrorCode HJSystemSweepLaunch(HJ_CUDA *cuda, cudaStream_t stream, co
     if (dof == 2 && HJSystemSweepIsAligned<2>(s)) HJSystemSweepLaunchOne<2>(cuda, p, in, stream);
     else if (dof == 3) HJSystemSweepLaunchOne<3>(cuda, p, in, stream);
     else if (dof == 4 && HJSystemSweepIsAligned<4>(s)) HJSystemSweepLaunchOne<4>(cuda, p, in, stream);
-    else HJSystemSweepRows_Kernel<<<HJSystemSweepGrid(s->write, 1, 1), dim3(HJ_SYSTEM_LANES, dof), 0, stream>>>(p, cuda->system);
+    else HJSystemSweepRows_Kernel<<<HJSystemGrid(s->write, 1, 1), dim3(HJ_SYSTEM_LANES, dof), 0, stream>>>(p, cuda->system);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
